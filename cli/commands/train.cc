@@ -46,6 +46,13 @@ OptionTable train_options(TrainCommand& o) {
             .help = "Time that measuring added to each operator: a JSON object of the profiles' "
                     "device names and microseconds; predictions subtract it",
             .value = "FILE.json"},
+           {.names = "--bare",
+            .target = &o.bare,
+            .help = "Hardware file of a CPU of the profiles that `dfsim calibrate --roofs only` "
+                    "wrote, with that CPU's name in the profiles as its `model`: files of the same "
+                    "kind from other machines compare with it; repeatable",
+            .value = "FILE",
+            .one_at_a_time = true},
            {.names = "--extend",
             .target = &o.extend,
             .help = "Add the profiles to the model in this folder, in place unless -o says where",

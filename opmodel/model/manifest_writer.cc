@@ -181,6 +181,13 @@ std::string format_manifest(const ModelManifest& manifest) {
   if (!manifest.interval_scales.empty()) {
     root["interval_scales"] = pairs_to_json(manifest.interval_scales);
   }
+  if (!manifest.bare_devices.empty()) {
+    json bare = json::array();
+    for (const DeviceSpec& device : manifest.bare_devices) {
+      bare.push_back(to_json(device));
+    }
+    root["bare_devices"] = bare;
+  }
   std::string text = "{";
   for (const auto& [key, value] : root.items()) {
     text += fmt::format("{}\n{}: {}", text.size() > 1 ? "," : "", line_of(json(key)),

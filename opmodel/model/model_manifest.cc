@@ -358,6 +358,11 @@ StatusOr<ModelManifest> parse_manifest(std::string_view text, std::string_view p
   reader.each(root, "devices", [&](const JsonValue& item) {
     manifest.devices.push_back(read_device(reader, item));
   });
+  if (has(root, "bare_devices")) {  // of CPUs whose roofs were measured
+    reader.each(root, "bare_devices", [&](const JsonValue& item) {
+      manifest.bare_devices.push_back(read_device(reader, item));
+    });
+  }
   reader.each(root, "parts", [&](const JsonValue& item) {
     manifest.parts.push_back(read_part(reader, item));
     if (manifest.prior) {

@@ -137,7 +137,10 @@ struct ModelManifest {
   int64_t rows_used = 0;
   int64_t rows_dropped = 0;
   std::vector<DeviceSpec> devices;  // model and rates only
-  // What measuring added to each time, by device: all learned times contain it, and predictions
+  // The same CPUs as `dfsim calibrate --roofs only` sees them; may be empty. A hardware file from
+  // roofs alone compares with these rates, not with those of `devices`.
+  std::vector<DeviceSpec> bare_devices;
+  // The time that measuring added, by device: all learned times contain it, and predictions
   // subtract it.
   std::vector<std::pair<std::string, double>> overheads_us;
   // Learned over many devices to answer for others (prior_model.h): all rates are sustained ones.
@@ -163,8 +166,9 @@ struct ModelManifest {
   bool has_kind(std::string_view kind) const;
   bool knows_form(std::string_view form) const;  // some part that lists its forms does
   const DeviceSpec* find_device(std::string_view model) const;
-  double overhead_us(std::string_view model) const;     // 0 for other devices
-  double interval_scale(std::string_view model) const;  // 1 for other devices
+  const DeviceSpec* find_bare_device(std::string_view model) const;  // null: not known
+  double overhead_us(std::string_view model) const;                  // 0 for other devices
+  double interval_scale(std::string_view model) const;               // 1 for other devices
 };
 
 // Takes the overhead of measuring (overhead_us()) off a time. At least a tenth is left.

@@ -25,6 +25,12 @@ double value_of(const std::vector<std::pair<std::string, double>>& pairs, std::s
   return it == pairs.end() ? otherwise : it->second;
 }
 
+const DeviceSpec* find_model(const std::vector<DeviceSpec>& devices, std::string_view model) {
+  const auto it = std::find_if(devices.begin(), devices.end(),
+                               [&](const DeviceSpec& device) { return device.model == model; });
+  return it == devices.end() ? nullptr : &*it;
+}
+
 }  // namespace
 
 const PartDevice* ModelPart::find_device(std::string_view model) const {
@@ -71,9 +77,11 @@ double ModelManifest::repeat_noise() const {
 }
 
 const DeviceSpec* ModelManifest::find_device(std::string_view model) const {
-  const auto it = std::find_if(devices.begin(), devices.end(),
-                               [&](const DeviceSpec& device) { return device.model == model; });
-  return it == devices.end() ? nullptr : &*it;
+  return find_model(devices, model);
+}
+
+const DeviceSpec* ModelManifest::find_bare_device(std::string_view model) const {
+  return find_model(bare_devices, model);
 }
 
 double without_overhead_us(double time_us, double overhead_us) {

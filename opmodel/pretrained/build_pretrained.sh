@@ -97,7 +97,12 @@ for model in $models; do
         --prior --no-lookup ;;
     epyc-milan | epyc-genoa | epyc-turin | xeon-cascade-lake)
       measured=datasets/measured/$model
-      train "$model" 0 "$measured/ops.csv.xz" --overheads "$measured/overheads.json"
+      bare=  # the same machine by its roofs alone, where those were measured
+      for file in datasets/measured/other-cpus/"${model##*epyc-}"-bare*.yaml \
+        datasets/measured/other-cpus/"${model##xeon-}"-bare*.yaml; do
+        [ ! -f "$file" ] || bare="$bare --bare $file"
+      done
+      train "$model" 0 "$measured/ops.csv.xz" --overheads "$measured/overheads.json" $bare
       fit=$(mktemp)
       interval_runs "$measured" > "$fit"
       "$dfsim" validate --runs "$fit" --model "$out/$model" --fit-intervals | sed -n '/^intervals/,$p' | tee -a "$out/$model/training_report.txt"

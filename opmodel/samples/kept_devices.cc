@@ -10,17 +10,34 @@
 
 namespace dfsim::inline opmodel {
 
-Status check_kept_devices(std::span<const std::string> names, const TrainingData& data) {
+namespace {
+
+// `option` names a device that the rows must have.
+Status check_device(std::string_view option, const std::string& name, const TrainingData& data) {
   std::vector<std::string> known;
   for (const DeviceSpec& device : data.devices) {
     known.push_back(device.model);
   }
+  if (std::ranges::count(known, name) > 0) {
+    return ok_status();
+  }
+  return invalid_input(fmt::format("{} {}: no row is of this device; the profiles have rows of {}",
+                                   option, printable(name),
+                                   printable(fmt::format("{}", fmt::join(known, ", ")), 400)));
+}
+
+}  // namespace
+
+Status check_kept_devices(std::span<const std::string> names, const TrainingData& data) {
   for (const std::string& name : names) {
-    if (std::ranges::count(known, name) == 0) {
-      return invalid_input(
-          fmt::format("--lookup-device {}: no row is of this device; the profiles have rows of {}",
-                      printable(name), printable(fmt::format("{}", fmt::join(known, ", ")), 400)));
-    }
+    DFSIM_RETURN_IF_ERROR(check_device("--lookup-device", name, data));
+  }
+  return ok_status();
+}
+
+Status check_bare_devices(std::span<const DeviceSpec> bare, const TrainingData& data) {
+  for (const DeviceSpec& device : bare) {
+    DFSIM_RETURN_IF_ERROR(check_device("--bare with `model`", device.model, data));
   }
   return ok_status();
 }

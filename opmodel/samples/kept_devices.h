@@ -13,6 +13,9 @@ namespace dfsim::inline opmodel {
 // Error: kInvalidInput where a name is not the model of a device that `data` has rows of.
 Status check_kept_devices(std::span<const std::string> names, const TrainingData& data);
 
+// Error: the same for rates by bare loops (ModelManifest::bare_devices).
+Status check_bare_devices(std::span<const DeviceSpec> bare, const TrainingData& data);
+
 // Removes the samples of all other devices; none where `names` is empty. O(samples x names).
 void keep_devices(std::span<const std::string> names, TrainingData* data);
 

@@ -84,6 +84,7 @@ class Training {
       }
     }
     DFSIM_RETURN_IF_ERROR(check_overheads(options_.overheads, data_.devices));
+    DFSIM_RETURN_IF_ERROR(check_bare_devices(options_.bare_devices, data_));
     DFSIM_RETURN_IF_ERROR(check_kept_devices(options_.lookup_devices, data_));
     if (!options_.prior) {  // whose rows are of single operators, not of networks
       report_.contradictions = mark_contradictions(profile_, &data_);
@@ -405,6 +406,7 @@ class Training {
     manifest.rows_used = rows_used_;
     manifest.rows_dropped = data_.drops.total();
     manifest.devices = data_.devices;
+    manifest.bare_devices = options_.bare_devices;
     manifest.overheads_us = options_.overheads;
     if (old_ != nullptr) {
       const ModelManifest& old = old_->manifest();
@@ -413,6 +415,9 @@ class Training {
       for (const DeviceSpec& device : old.devices) {
         if (manifest.find_device(device.model) == nullptr) {
           manifest.devices.push_back(device);
+          if (const DeviceSpec* const bare = old.find_bare_device(device.model)) {
+            manifest.bare_devices.push_back(*bare);
+          }
           if (old.overhead_us(device.model) > 0) {
             manifest.overheads_us.emplace_back(device.model, old.overhead_us(device.model));
           }

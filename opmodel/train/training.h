@@ -24,6 +24,7 @@ struct TrainOptions {
   std::string device;                     // hardware file for all rows; "" = each row's own device
   std::string extend;                     // directory of a model to add to; "" = a new one
   std::vector<DeviceSpec> known_devices;  // taken before any hardware file
+  std::vector<DeviceSpec> bare_devices;   // of the profiles, as ModelManifest has them
   Overheads overheads;                    // what measuring added, by device (overheads.h)
   uint64_t seed = 1;
   int threads = 2;

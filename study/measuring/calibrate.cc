@@ -82,16 +82,36 @@ class Calibrator {
   StatusOr<Calibration> from_roofs_alone() {
     Calibration calibration;
     DFSIM_RETURN_IF_ERROR(measure_all_roofs(&calibration));
-    const CpuIdentity cpu = this_cpu();
-    calibration.nearest = nearest_measured_cpu(cpu);
+    calibration.nearest = nearest_measured_cpu(this_cpu());
     for (const HostRoofs& roofs : calibration.roofs) {
-      const bool most = roofs.threads == thread_counts().back();
-      const std::string name = most ? "bare" : fmt::format("bare-{}t", roofs.threads);
-      calibration.hardware.push_back(in(name + ".yaml"));
-      DFSIM_RETURN_IF_ERROR(write_file(calibration.hardware.back(),
-                                       bare_hardware(name, roofs, cpu, options_.dfsim_version)));
+      DFSIM_ASSIGN_OR_RETURN(const std::string file, write_bare(roofs));
+      calibration.hardware.push_back(file);
     }
     return calibration;
+  }
+
+  // The path of the hardware file from these roofs alone.
+  StatusOr<std::string> write_bare(const HostRoofs& roofs) const {
+    const bool most = roofs.threads == thread_counts().back();
+    const std::string name = most ? "bare" : fmt::format("bare-{}t", roofs.threads);
+    const std::string path = in(name + ".yaml");
+    DFSIM_RETURN_IF_ERROR(
+        write_file(path, bare_hardware(name, roofs, this_cpu(), options_.dfsim_version)));
+    return path;
+  }
+
+  // The host as its roofs show it, for the model: other machines' files of roofs compare with it.
+  Status add_bare_device(const Calibration& calibration, int threads, const std::string& model,
+                         TrainOptions* train) const {
+    const auto roofs = std::ranges::find(calibration.roofs, threads, &HostRoofs::threads);
+    if (roofs == calibration.roofs.end()) {
+      return ok_status();
+    }
+    DFSIM_ASSIGN_OR_RETURN(const std::string file, write_bare(*roofs));
+    DFSIM_ASSIGN_OR_RETURN(Platform bare, load_platform(file));
+    bare.devices[0].model = model;
+    train->bare_devices.push_back(std::move(bare.devices[0]));
+    return ok_status();
   }
 
   std::string measured_file(std::string_view name) const {
@@ -226,6 +246,7 @@ class Calibrator {
       calibration.hardware.push_back(in(most ? "host.yaml" : fmt::format("host-{}t.yaml", count)));
       DFSIM_ASSIGN_OR_RETURN(const Platform host, load_platform(calibration.hardware.back()));
       train.known_devices.push_back(host.devices[0]);
+      DFSIM_RETURN_IF_ERROR(add_bare_device(calibration, count, host.devices[0].model, &train));
     }
     DFSIM_RETURN_IF_ERROR(begin("training"));
     ProfileInputs inputs;

@@ -17,12 +17,12 @@ namespace dfsim::inline study {
 
 struct PartitionOptions {
   ModelOptions model;
-  std::string hardware;           // file or name
-  std::string runtime;            // file or name; "" = what the hardware file names
-  std::string cost_model;         // folder or name; "" = what each device names
-  std::string strategy = "auto";  // a name, or the path of a plan file
-  size_t devices = 0;             // 0 = all
-  uint32_t micro_batches = 0;     // 0 = as the strategy chooses
+  std::string hardware;               // file or name
+  std::string runtime;                // file or name; "" = what the hardware file names
+  std::string cost_model;             // folder or name; "" = what each device names
+  std::string strategy = "auto";      // a name, or the path of a plan file
+  size_t devices = 0;                 // 0 = all
+  uint32_t micro_batches = 0;         // 0 = as the strategy chooses
   std::string schedule;               // of pipelines; "" = 1f1b
   uint32_t chunks = 0;                // per device, of the interleaved schedule; 0 = 2
   std::string collectives = "model";  // or flow: as messages on the links

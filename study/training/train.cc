@@ -54,6 +54,7 @@ StatusOr<TrainResult> train(const TrainRequest& request, const Progress& progres
     DFSIM_ASSIGN_OR_RETURN(options.overheads, read_overheads(request.overheads));
   }
   DFSIM_ASSIGN_OR_RETURN(options.known_devices, devices_of(request.hardware));
+  DFSIM_ASSIGN_OR_RETURN(options.bare_devices, devices_of(request.bare));
   options.seed = request.seed;
   options.threads = request.threads > 0
                         ? request.threads

@@ -18,6 +18,7 @@ struct TrainRequest {
   std::string name;                   // of the model; "" = the directory's
   std::string extend;                 // directory of a model to add the profiles to; "" = a new one
   std::vector<std::string> hardware;  // files of devices that the profiles name; and built-in ones
+  std::vector<std::string> bare;      // hardware files from roofs alone, of the profiles' CPUs
   std::string overheads;              // JSON file: what measuring added, by device; "" = nothing
   uint64_t seed = 1;
   int threads = 0;  // 0 = as many as the machine has

@@ -86,5 +86,32 @@ TEST_CASE("Overheads: files are read strictly") {
   CHECK_FALSE(read_overheads(folder / "none.json").ok());
 }
 
+TEST_CASE("Training: a model keeps its devices' rates by bare loops, and refuses those of others") {
+  const TempFolder folder;
+  const Profile profile = toy_profile(200, 1);
+  TrainOptions options = fast_options();
+  DeviceSpec bare;
+  bare.model = kToyDevice;
+  bare.compute_units = 4;
+  bare.memory_bytes_per_s = 5e10;
+  bare.peaks = {{DType::kFloat32, 1.25e12, 0}};
+  options.bare_devices = {bare};
+  train(profile, folder / "toy", options);
+  const auto model = TrainedModel::load(folder / "toy");
+  REQUIRE(model.ok());
+  const DeviceSpec* const kept = (*model)->manifest().find_bare_device(kToyDevice);
+  REQUIRE(kept != nullptr);
+  CHECK(kept->compute_units == 4);
+  CHECK(kept->memory_bytes_per_s == 5e10);
+  CHECK(kept->peak_flops_per_s(DType::kFloat32, false) == 1.25e12);
+  CHECK((*model)->manifest().find_bare_device("another") == nullptr);
+
+  options.bare_devices[0].model = "another";
+  const auto refused = train_model(profile, options, folder / "other", {});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.status().message().find("--bare with `model` another: no row is of this device") !=
+        std::string::npos);
+}
+
 }  // namespace
 }  // namespace dfsim

@@ -161,15 +161,15 @@ TEST_CASE("Factors: packed weights are split by columns, and by whole blocks of 
 }
 
 TEST_CASE("Factors: experts are split by their width, whatever packs it, and by rows") {
-  const FactorMap map = factors_of(
-      {"QMoE",
-       {operand({2, 5, 64}), operand({10, 4}), weight({4, 96, 32}, DType::kUInt8),
-        weight({4, 96, 4}), weight({4, 96}), weight({4, 64, 48}, DType::kUInt8), weight({4, 64, 6}),
-        weight({4, 64})},
-       {{"expert_weight_bits", int64_t{4}}, {"block_size", int64_t{16}}},
-       1,
-       1,
-       "com.microsoft"});
+  const FactorMap map =
+      factors_of({"QMoE",
+                  {operand({2, 5, 64}), operand({10, 4}), weight({4, 96, 32}, DType::kUInt8),
+                   weight({4, 96, 4}), weight({4, 96}), weight({4, 64, 48}, DType::kUInt8),
+                   weight({4, 64, 6}), weight({4, 64})},
+                  {{"expert_weight_bits", int64_t{4}}, {"block_size", int64_t{16}}},
+                  1,
+                  1,
+                  "com.microsoft"});
   CHECK(text(map, map.inputs[0]) == "rows(2) . .");
   CHECK(text(map, map.inputs[1]) == "rows(2)/5 .");
   CHECK(text(map, map.inputs[2]) == ". inner(6)/16 .");

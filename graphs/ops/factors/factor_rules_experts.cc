@@ -100,7 +100,8 @@ void add_inner(FactorContext& context) {
   }
   const int inner = context.add("inner", extent, Reduction::kSum);
   for (const auto& [input, dim] : places) {
-    context.carry_in(input, dim, inner, context.in_extent(input, dim) / std::max<int64_t>(1, extent));
+    context.carry_in(input, dim, inner,
+                     context.in_extent(input, dim) / std::max<int64_t>(1, extent));
   }
   if (context.has_input(operands.down_bias())) {
     context.map().addends.push_back(operands.down_bias());

@@ -20,6 +20,7 @@ namespace dfsim::inline opmodel {
 struct OtherCpu {
   // The known CPU with the most cores that the unknown one has, too; else the one with the fewest.
   DeviceSpec known;
+  DeviceSpec rates;             // of the known CPU, in the measure of the unknown one's file
   double core_bytes_per_s = 0;  // that one known core draws from the memory
   double speed = 1;             // of a core, relative to a known one
   double speed_of_8_bits = 1;   // the same for arithmetic of 8 bits

@@ -35,7 +35,7 @@ TEST_CASE("Kernel floors: a recurrent layer's functions stay on one thread") {
                              cpu(1)) == 0);
 }
 
-TEST_CASE("Kernel floors: a product of several rows copies a right side that is no weight") {
+TEST_CASE("Kernel floors: a product of several rows copies a right side that is not a weight") {
   const OpDescriptor product = operator_of("MatMul", {{4, 500}, {500, 200}}, {4, 200});
   CHECK(packed_operand_us(product, 1) == Approx(100'000 * 0.13e-3));
   CHECK(packed_operand_us(product, 2) == Approx(100'000 * 0.13e-3 * (0.02 + 0.98 / 2)));
@@ -81,7 +81,8 @@ TEST_CASE("Plain forms: a scale per block is looked up per element") {
 
 TEST_CASE("Plain forms: a QuickGelu that scales is FastGelu to a model that knows SiLU alone") {
   const OpDescriptor silu = operator_of("com.microsoft.QuickGelu", {{8, 64}}, {8, 64});
-  const OpDescriptor scaled = operator_of("com.microsoft.QuickGelu", {{8, 64}}, {8, 64}, "scaled=1");
+  const OpDescriptor scaled =
+      operator_of("com.microsoft.QuickGelu", {{8, 64}}, {8, 64}, "scaled=1");
   CHECK_FALSE(scales_activation(silu));
   REQUIRE(scales_activation(scaled));
   CHECK(as_fast_gelu(scaled).op_type == "com.microsoft.FastGelu");

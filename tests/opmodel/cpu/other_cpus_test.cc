@@ -183,6 +183,29 @@ TEST_CASE("Other CPUs: a part's answers are extrapolated, and their intervals co
   CHECK(other_cpu_spread(manifest, two) == 1);
 }
 
+// In bare loops a core of the known CPU makes 120 GFLOP/s, and its memory gives 20 GB/s.
+TEST_CASE("Other CPUs: a file of roofs is compared with the known CPU's roofs") {
+  ModelManifest manifest = measured_cpus();
+  manifest.bare_devices = {cpu_of("one", 1, 120e9), cpu_of("two", 2, 110e9)};
+  for (DeviceSpec& bare : manifest.bare_devices) {
+    bare.memory_bytes_per_s *= 2;
+  }
+  const ModelPart part = part_of(manifest);
+  const auto same = other_cpu(manifest, part, cpu_of("bare", 1, 120e9));
+  REQUIRE(same.has_value());
+  CHECK(same->speed == Approx(1));
+  CHECK(same->core_bytes_per_s == Approx(20e9));
+  CHECK(same->spread == Approx(1.15));
+  DeviceSpec twin = cpu_of("bare", 1, 120e9);
+  twin.memory_bytes_per_s = 20e9;
+  CHECK(other_cpu_us(*same, work_of(1e9, 1e6), twin, 500) == Approx(500));
+  const auto slower = other_cpu(manifest, part, cpu_of("bare", 1, 60e9));
+  CHECK(slower->speed == Approx(0.5));
+  CHECK(slower->spread == Approx(1.4 * std::exp(0.5 * std::log(2.0))));
+  manifest.bare_devices.clear();
+  CHECK(other_cpu(manifest, part, cpu_of("bare", 1, 120e9))->speed == Approx(0.9));
+}
+
 TEST_CASE("Other CPUs: do not bear the profiler's time that the known CPU's answers contain") {
   ModelManifest manifest = measured_cpus();
   manifest.parts = {part_of(manifest)};

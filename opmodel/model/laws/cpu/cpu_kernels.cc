@@ -1,5 +1,5 @@
-// No operator has a law of both of the first kinds; what pieces and kernels take at least comes last,
-// as it lifts what the others say.
+// No operator has a law of both of the first kinds; what pieces and kernels take at least comes
+// last, as it lifts what the others say.
 #include "opmodel/model/laws/cpu/cpu_kernels.h"
 
 #include "opmodel/model/laws/cpu/byte_products.h"

@@ -47,7 +47,7 @@ double serial_recurrence_us(const OpDescriptor& op, const DeviceSpec& device) {
   return rows * static_cast<double>(r[2]) * each_ns / 1e3 + flops / peak * 1e6;
 }
 
-// Constants lie in panels since the session began, and one row reads the operand where it lies. A
+// Constants are in panels since the session began, and one row reads the operand where it lies. A
 // matrix that leaves a core's second cache is copied at half of the speed.
 double packed_operand_us(const OpDescriptor& op, int cores) {
   constexpr double kCachedNs = 0.13;
@@ -70,8 +70,8 @@ void apply_kernel_floors(const OpDescriptor& op, const DeviceSpec& device, OpCos
   if (device.type != DeviceType::kCpu || cost->source == CostSource::kMeasured) {
     return;
   }
-  const double least_us = std::max(serial_recurrence_us(op, device),
-                                   packed_operand_us(op, device.compute_units));
+  const double least_us =
+      std::max(serial_recurrence_us(op, device), packed_operand_us(op, device.compute_units));
   const TimeNs least_ns = ns_from_seconds(least_us * 1e-6);
   if (cost->time_ns >= least_ns) {
     return;

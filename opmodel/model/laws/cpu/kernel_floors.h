@@ -19,11 +19,12 @@ namespace dfsim::inline opmodel {
 // for other operators and where that rate or a shape is not known. O(1).
 double serial_recurrence_us(const OpDescriptor& op, const DeviceSpec& device);
 
-// Microseconds that MatMul takes to copy a right operand that is no weight; 0 for one row, which
+// Microseconds that MatMul takes to copy a right operand that is not a weight; 0 for one row, which
 // needs no copy, and for other operators. O(rank).
 double packed_operand_us(const OpDescriptor& op, int cores);
 
-// Lifts `cost`, the answer of a model for a CPU, to these limits: extrapolated. Measured times stay.
+// Lifts `cost`, the answer of a model for a CPU, to these limits: extrapolated. Measured times
+// stay.
 void apply_kernel_floors(const OpDescriptor& op, const DeviceSpec& device, OpCost* cost);
 
 }  // namespace dfsim::inline opmodel

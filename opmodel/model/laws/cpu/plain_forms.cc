@@ -85,7 +85,8 @@ bool has_short_scales(const OpDescriptor& op) {
 }
 
 bool scales_activation(const OpDescriptor& op) {
-  return op.op_type == "com.microsoft.QuickGelu" && !attribute_value(op.attributes, "scaled").empty();
+  return op.op_type == "com.microsoft.QuickGelu" &&
+         !attribute_value(op.attributes, "scaled").empty();
 }
 
 OpDescriptor as_fast_gelu(const OpDescriptor& op) {

@@ -26,9 +26,9 @@ bool has_short_scales(const OpDescriptor& op);
 // A DequantizeLinear with a scale per block of an axis, whose kernel looks it up per element.
 bool has_blocked_scales(const OpDescriptor& op);
 
-// A QuickGelu that multiplies by a factor first: x * sigmoid(1.702 x). ONNX Runtime's kernel of SiLU,
-// which is all that campaigns measured, takes a third of that; FastGelu takes within 6 % of it
-// (four sizes on an EPYC Turin).
+// A QuickGelu that multiplies by a factor first: x * sigmoid(1.702 x). ONNX Runtime's kernel of
+// SiLU, which is all that campaigns measured, takes a third of that; FastGelu takes within 6 % of
+// it (four sizes on an EPYC Turin).
 bool scales_activation(const OpDescriptor& op);
 OpDescriptor as_fast_gelu(const OpDescriptor& op);
 OpDescriptor without_scale(const OpDescriptor& op);  // kernels that memory limits

@@ -225,8 +225,7 @@ double short_pieces_us(const OpDescriptor& op, int cores) {
   if (op.input_extents.empty() || op.output_extents.empty() || op.input_extents[0] == Extents{-1}) {
     return 0;
   }
-  return std::max(
-      {broadcast_us(op, cores), copy_us(op), reduction_us(op), pool_us(op, cores)});
+  return std::max({broadcast_us(op, cores), copy_us(op), reduction_us(op), pool_us(op, cores)});
 }
 
 double column_scatter_us(const OpDescriptor& op, const DeviceSpec& device) {
