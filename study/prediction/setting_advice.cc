@@ -168,12 +168,14 @@ bool lacks_kernels(const Prediction& prediction, Precision precision) {
   return precision == Precision::kInt8 && pytorch && prediction.device_type == DeviceType::kGpu;
 }
 
-// Every other precision that the machine has units for and that this kind of run can use.
+// Every other precision that the machine has units for and that this kind of run can use. A file
+// in 16 bits is cast by no option; its products can be quantised.
 Status add_precisions(const AdviceContext& context, std::vector<Variant>* variants) {
   const Prediction& p = context.prediction;
   const bool fp32 = p.main_dtype == DType::kFloat32 || p.main_dtype == DType::kTFloat32;
-  if (!fp32 && p.precision.empty()) {
-    return ok_status();  // the model's file has another type, which no option changes
+  const bool of_file = !fp32 && p.precision.empty();
+  if (of_file && p.main_dtype != DType::kFloat16 && p.main_dtype != DType::kBFloat16) {
+    return ok_status();
   }
   DFSIM_ASSIGN_OR_RETURN(const Platform platform, load_platform(context.options.hardware));
   const std::string insight = fmt::format(
@@ -182,7 +184,7 @@ Status add_precisions(const AdviceContext& context, std::vector<Variant>* varian
       p.precisions.empty() ? "all" : fmt::format("{:.0f} %", 100 * p.precisions.front().fraction));
   for (const Precision precision : supported_precisions(platform)) {
     if (precision_name(precision) == p.precision || precision == Precision::kFp32 ||
-        lacks_kernels(p, precision)) {
+        lacks_kernels(p, precision) || (of_file && !quantises_products(precision))) {
       continue;
     }
     Variant other = plain(context, "precision");
