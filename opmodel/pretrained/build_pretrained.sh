@@ -36,16 +36,21 @@ train() {
     > "$out/$name/training_report.txt"
   cat "$out/$name/training_report.txt"
 }
+# usage: every_second RUNS: the runs of every second network, by name.
+every_second() {
+  sed 1d "$1" | cut -d, -f1 | LC_ALL=C sort -u | awk 'NR % 2' |
+    awk -F, 'NR == FNR {half[$1]; next} $1 in half' - "$1"
+}
 # usage: interval_runs FOLDER: runs of networks that no trees are fitted to: the list `tune`, and, where they
-# were measured, a second list, or every second network of the only one.
+# were measured, a second list, or every second network of the only one; every second one of another day.
 interval_runs() {
   cat "$1/interval_runs.csv"
   if [ -f "$1/second_test_runs.csv" ]; then
     sed 1d "$1/second_test_runs.csv"
   elif [ -f "$1/test_runs.csv" ]; then
-    sed 1d "$1/test_runs.csv" | cut -d, -f1 | LC_ALL=C sort -u | awk 'NR % 2' |
-      awk -F, 'NR == FNR {half[$1]; next} $1 in half' - "$1/test_runs.csv"
+    every_second "$1/test_runs.csv"
   fi
+  [ ! -f "$1/another_day_runs.csv" ] || every_second "$1/another_day_runs.csv"
 }
 newest='(attention|encoder_attention|gemm)/vllm/0.24.0'
 products="--only-op Gemm --only-op MatMul"
