@@ -27,4 +27,20 @@ struct LatencyInterval {
 LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
                                  std::span<const DeviceId> devices, TimeNs latency_ns);
 
+// How long the host and the busiest device worked in a run, and the factor, each way, within which
+// four fifths of such hosts' speeds are.
+struct HostShare {
+  TimeNs host_busy_ns = 0;
+  TimeNs device_busy_ns = 0;
+  double spread = 1;
+};
+
+// The factor for a host of that speed (HostSpec::dispatch_speed): 1, which is what files without
+// the key have, says nothing about the host.
+double host_spread(double dispatch_speed);
+
+// The interval with the host's doubt in it. A faster host shortens a run that waits for it, until
+// the device limits; a slower one lengthens any run that it then limits. O(1).
+LatencyInterval with_host_doubt(LatencyInterval interval, TimeNs latency_ns, const HostShare& host);
+
 }  // namespace dfsim::inline study

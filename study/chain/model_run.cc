@@ -88,8 +88,13 @@ StatusOr<SimulatedModel> ModelRun::simulate(SimListener* listener) const {
   }
   run.result.tasks = std::move(records);
   SimulatedModel simulated;
-  simulated.interval =
-      latency_interval(model_->workload.graph, costs_, devices, run.result.makespan_ns);
+  HostShare host{run.result.host_busy_ns, 0, host_spread(platform_->host.dispatch_speed)};
+  for (const DeviceUse& use : run.result.devices) {
+    host.device_busy_ns = std::max(host.device_busy_ns, use.busy_ns);
+  }
+  const TimeNs latency_ns = run.result.makespan_ns;
+  simulated.interval = with_host_doubt(
+      latency_interval(model_->workload.graph, costs_, devices, latency_ns), latency_ns, host);
   simulated.result = std::move(run.result);
   return simulated;
 }

@@ -73,6 +73,27 @@ TEST_CASE("Validation: intervals of a network are narrower than its operators' b
   CHECK(interval.high_ns < 120'000);
 }
 
+TEST_CASE("Latency interval: a host of unknown speed widens runs that wait for it") {
+  CHECK(host_spread(1) == 1.4);
+  CHECK(host_spread(1.31) == 1.15);
+  const LatencyInterval exact{100'000, 100'000};
+  // The host takes all of the time, the device a quarter.
+  const LatencyInterval waits = with_host_doubt(exact, 100'000, {100'000, 25'000, 1.25});
+  CHECK(waits.low_ns == 80'000);
+  CHECK(waits.high_ns == 125'000);
+  // A faster host helps until the device limits.
+  CHECK(with_host_doubt(exact, 100'000, {100'000, 90'000, 1.25}).low_ns == 90'000);
+  // The device limits: a faster host changes nothing, a slower one may limit.
+  const LatencyInterval busy = with_host_doubt(exact, 100'000, {90'000, 100'000, 1.25});
+  CHECK(busy.low_ns == 100'000);
+  CHECK(busy.high_ns == 112'500);
+  CHECK(with_host_doubt(exact, 100'000, {0, 100'000, 1.4}).high_ns == 100'000);
+  // With the doubt of the operators: squares add up.
+  const LatencyInterval both = with_host_doubt({90'000, 110'000}, 100'000, {100'000, 25'000, 1.25});
+  CHECK(both.high_ns ==
+        std::llround(100'000 * std::exp(std::hypot(std::log(1.1), std::log(1.25)))));
+}
+
 TEST_CASE("Latency interval: respects the lower bound and a device's scale") {
   ExecGraphBuilder builder;
   CostTable costs(1, 2);
