@@ -266,6 +266,21 @@ void remove_unfinished_output() noexcept {
   }
 }
 
+namespace {
+
+// The reason why no folder can be created in `folder`, 0 where one can: some file systems (/proc)
+// refuse although the rights allow it. Leaves nothing behind.
+int try_to_create_in(const std::filesystem::path& folder) {
+  const std::string probe = (folder / fmt::format(".dfsim-{}", ::getpid())).string();
+  if (::mkdir(probe.c_str(), S_IRWXU) != 0) {
+    return errno == EEXIST ? 0 : errno;
+  }
+  ::rmdir(probe.c_str());
+  return 0;
+}
+
+}  // namespace
+
 Status check_writable_directory(const std::string& path) {
   std::error_code error;
   std::filesystem::path nearest = std::filesystem::absolute(path, error);
@@ -278,6 +293,9 @@ Status check_writable_directory(const std::string& path) {
   }
   if (reason == 0 && ::access(nearest.c_str(), W_OK | X_OK) != 0) {
     reason = errno;
+  }
+  if (reason == 0 && !std::filesystem::exists(path, error)) {
+    reason = try_to_create_in(nearest);
   }
   return reason == 0
              ? ok_status()

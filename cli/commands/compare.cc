@@ -55,7 +55,7 @@ struct CompareCommand {
   std::string output = "-";
   std::string html;
   std::string trace_folder;  // a trace per policy; "" = none
-  std::string trace_format = "json";
+  std::string trace_format;  // "" = json
   bool allow_oversubscription = false;
   CompareOptions compare;
 };
@@ -69,6 +69,9 @@ Status check(const CompareCommand& options) {
         options.compare.policy.time_budget_s <= kMaxBudgetS)) {
     return invalid_input(fmt::format("--time-budget is {}, expected 0 to {} seconds",
                                      options.compare.policy.time_budget_s, kMaxBudgetS));
+  }
+  if (!options.trace_format.empty() && options.trace_folder.empty()) {
+    return invalid_input("--trace-format without --trace; say where traces go with --trace DIR");
   }
   return options.split.empty() ? ok_status() : check_split(options.split);
 }
@@ -421,10 +424,9 @@ OptionTable compare_options(CompareCommand& o) {
             .value = "DIR"},
            {.names = "--trace-format",
             .target = &o.trace_format,
-            .help = "Format of --trace: json, or perfetto (Perfetto's own format, a fraction of "
-                    "the size)",
+            .help = "Format of --trace: json (the default), or perfetto (Perfetto's own format, a "
+                    "fraction of the size)",
             .value = "FORMAT",
-            .show_default = true,
             .choices = "json,perfetto"},
        }});
 }

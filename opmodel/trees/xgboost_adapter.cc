@@ -14,6 +14,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/cancellation.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "opmodel/trees/ubjson.h"
@@ -213,6 +214,7 @@ Status Booster::set_threads(int threads) {
 }
 
 Status Booster::update(int round, const TrainingMatrix& matrix) {
+  cancellation_point();  // parts of many rows train for half a minute
   if (XGBoosterUpdateOneIter(handle_.get(), round, matrix.handle()) != 0) {
     return library_error("train");
   }

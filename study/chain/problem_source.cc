@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "graphs/taskgraph/task_graph.h"
@@ -26,6 +28,43 @@ StatusOr<ProblemInstance> from_task_graph(const std::string& path, const Machine
   }
   DFSIM_ASSIGN_OR_RETURN(Platform platform, load_machine(machine.hardware, machine.runtime));
   return make_instance(std::move(task_graph), std::move(platform));
+}
+
+// Options that a task graph would silently leave out.
+Status check_options_of_task_graph(const std::string& path, const ModelOptions& model,
+                                   const MachineChoice& machine) {
+  const std::pair<std::string_view, bool> given[] = {
+      {"--precision", !model.precision.empty()},
+      {"--batch", model.batch != 0},
+      {"--dim", !model.dims.empty()},
+      {"--input-shape", !model.input_shapes.empty()},
+      {"--trip-count", !model.trip_counts.empty()},
+      {"--branch", !model.branch.empty()},
+      {"--signature", !model.signature.empty()},
+      {"--static", model.static_dims},
+      {"--cost-model", !machine.cost_model.empty()},
+      {"--runtime", !machine.runtime.empty() && machine.hardware.empty()},
+  };
+  for (const auto& [option, is_given] : given) {
+    if (is_given) {
+      return invalid_input(
+          fmt::format("{}: found a task graph, which {} does not change; leave {} "
+                      "out",
+                      printable(path), option, option));
+    }
+  }
+  return ok_status();
+}
+
+// Options of a task graph's links, which a model's hardware file describes.
+Status check_options_of_model(const std::string& path, const MachineChoice& machine) {
+  const bool rate = machine.bytes_per_s != MachineChoice{}.bytes_per_s;
+  if (!rate && !machine.links.has_value()) {
+    return ok_status();
+  }
+  return invalid_input(
+      fmt::format("{}: found a model, whose links are those of the hardware file; leave {} out",
+                  printable(path), rate ? "--bandwidth" : "--links"));
 }
 
 }  // namespace
@@ -63,15 +102,12 @@ StatusOr<LoadedProblem> load_instance(const std::string& path, const ModelOption
         fmt::format("{}: no such file; expected a task graph or an ONNX model", printable(path)));
   }
   if (!looks_like_task_graph(path)) {
+    DFSIM_RETURN_IF_ERROR(check_options_of_model(path, machine));
     DFSIM_ASSIGN_OR_RETURN(const CostedModel costed, load_costed_model(model, path, machine));
     DFSIM_ASSIGN_OR_RETURN(ProblemInstance problem, costed.problem());
     return LoadedProblem{std::move(problem), costed.loaded.unknown};
   }
-  if (!model.precision.empty()) {
-    return invalid_input(
-        fmt::format("{}: found a task graph, whose tasks have no precision; leave --precision out",
-                    printable(path)));
-  }
+  DFSIM_RETURN_IF_ERROR(check_options_of_task_graph(path, model, machine));
   DFSIM_ASSIGN_OR_RETURN(ProblemInstance problem, from_task_graph(path, machine));
   return LoadedProblem{std::move(problem), {}};
 }
