@@ -14,6 +14,7 @@
 #include "graphs/ops/families/extensions/gradient_ops.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/infer.h"
+#include "graphs/ops/op_def.h"
 
 namespace dfsim::inline opmodel {
 namespace {
@@ -210,9 +211,9 @@ std::string sampling_mode(const Op& op) {
 }
 
 // The axis is an operand; nothing where its value is not known.
-std::string running_sum_axis(const Graph& graph, const Op& op) {
-  const ConstValue* const axis =
-      op.inputs.size() > 1 && op.inputs[1].valid() ? graph.constant(op.inputs[1]) : nullptr;
+std::string axis_of_operand(const Graph& graph, const Op& op, size_t operand) {
+  const bool given = op.inputs.size() > operand && op.inputs[operand].valid();
+  const ConstValue* const axis = given ? graph.constant(op.inputs[operand]) : nullptr;
   if (axis == nullptr || axis->ints.size() != 1) {
     return "";
   }
@@ -272,6 +273,9 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "QuickGelu") {
     return op.attributes.get_float("alpha").value_or(0) == 1.0 ? "" : "scaled=1";
   }
+  if (type == "Gelu" && op.domain.empty()) {
+    return op.attributes.string_or("approximate", "none") == "tanh" ? "approximate=tanh" : "";
+  }
   if (type == "MatMulNBits") {
     return fmt::format("accuracy_level={};bits={}", op.attributes.int_or("accuracy_level", 0),
                        op.attributes.int_or("bits", 4));
@@ -283,8 +287,16 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "RoiAlign") {
     return fmt::format("sampling_ratio={}", op.attributes.int_or("sampling_ratio", 0));
   }
+  if (type == "DFT") {  // before opset 20 the axis was an attribute
+    constexpr size_t kAxis = 2;
+    const int64_t axis = op.attributes.int_or("axis", 1);
+    return op.version >= 20
+               ? axis_of_operand(graph, op, kAxis)
+               : fmt::format("axis={}",
+                             axis + (axis < 0 ? graph.tensor(op.inputs[0]).shape.rank() : 0));
+  }
   if (type == "CumSum") {
-    return running_sum_axis(graph, op);
+    return axis_of_operand(graph, op, 1);
   }
   if (type == "Pad") {
     const std::string mode = op.attributes.string_or("mode", "constant");
@@ -335,7 +347,9 @@ OpDescriptor describe_op(const Graph& graph, OpId id, const OpWork& work) {
     }
   }
   // An operator that dfsim does not know may have any operands.
-  if (is_resolved(graph, id) && op.op_class != OpClass::kOpaque) {
+  const bool known =
+      op.op_class != OpClass::kOpaque || find_op_def(op.domain, op.op_type) != nullptr;
+  if (is_resolved(graph, id) && known) {
     descriptor.attributes = attributes_of(graph, op);
   }
   if (runs_in_blocks(graph, op)) {

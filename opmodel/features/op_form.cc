@@ -97,10 +97,8 @@ void add_words_of_attributes(const OpDescriptor& op, std::string* form) {
       *form += " " + std::string(value);
     }
   }
-  for (const std::string_view name : {"antialias", "scaled"}) {
-    if (!attribute_value(op.attributes, name).empty()) {
-      *form += " " + std::string(name);
-    }
+  if (!attribute_value(op.attributes, "antialias").empty()) {
+    *form += " antialias";
   }
 }
 
@@ -155,6 +153,9 @@ std::string op_form(const OpDescriptor& op, const OpGeometry& geometry) {
       break;
     case OpClass::kElementwise:
       form += geometry.kind.ends_with("-broadcast") ? " broadcast" : "";
+      for (const std::string_view name : {"scaled", "approximate"}) {  // of Gelus
+        form += attribute_value(op.attributes, name).empty() ? "" : " " + std::string(name);
+      }
       break;
     case OpClass::kSoftmax:
       add_axis_words(op, &form);

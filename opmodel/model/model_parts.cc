@@ -122,12 +122,18 @@ bool knows_gradient(const ModelManifest& manifest, const OpDescriptor& op) {
          attribute_value(op.attributes, kChannelsLast) != "1";
 }
 
+// A form leaves the domain out, a kind the attributes.
+bool knows_activation(const ModelManifest& manifest, const OpDescriptor& op) {
+  const OpGeometry geometry = geometry_of(op);
+  return manifest.has_kind(geometry.kind) && manifest.knows_form(op_form(op, geometry));
+}
+
 std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
                                      std::span<const OpDescriptor> ops, DeviceType device) {
   const bool gpu = device == DeviceType::kGpu;
   const auto differs = [gpu](const OpDescriptor& op) {
     return (gpu && has_conv_epilogue(op)) || is_conv_gradient(op) || is_training_norm(op) ||
-           has_serial_images(op) || runs_as_fp32(op) || scales_activation(op);
+           has_serial_images(op) || runs_as_fp32(op) || has_activation_twin(op);
   };
   if (std::none_of(ops.begin(), ops.end(), differs)) {
     return {};
@@ -140,8 +146,8 @@ std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
     if (runs_as_fp32(op)) {
       op = as_fp32(op);
     }
-    if (scales_activation(op) && !manifest.knows_form(op_form(op, geometry_of(op)))) {
-      op = gpu ? without_scale(op) : as_fast_gelu(op);
+    if (has_activation_twin(op) && !knows_activation(manifest, op)) {
+      op = gpu ? without_activation_attributes(op) : activation_twin(op);
     }
     if (is_conv_gradient(op) && !knows_gradient(manifest, op)) {
       op = forward_convolution(op);

@@ -16,6 +16,7 @@
 #include "opmodel/model/laws/neighbour_dtypes.h"
 #include "opmodel/model/laws/network_factors.h"
 #include "opmodel/model/laws/serial_images.h"
+#include "opmodel/model/laws/small_slices.h"
 #include "opmodel/model/laws/training_kernels.h"
 #include "opmodel/sol.h"
 #include "opmodel/trees/xgboost_adapter.h"
@@ -179,6 +180,7 @@ Status TrainedModel::predict_alone(std::span<const OpDescriptor> given, const De
     apply_training_kernel(given[i], device, manifest_, &out[i]);
     apply_serial_images(given[i], device, &out[i]);
     apply_cpu_kernels(ops[i], geometries[i], device, manifest_, &out[i]);
+    apply_small_slice(ops[i], device, &out[i]);
   }
   return ok_status();
 }

@@ -115,6 +115,8 @@ def canonical_attributes(node, shapes, constants, opset):
         pairs = {"num_heads": str(attributes.get("num_heads", 0))}
     elif kind == "QuickGelu":
         pairs = {} if attributes.get("alpha", 1.702) == 1 else {"scaled": "1"}
+    elif kind == "Gelu" and node.domain != "com.microsoft":
+        pairs = {"approximate": "tanh"} if text_of_mode(attributes.get("approximate", "none")) == "tanh" else {}
     elif kind == "MatMulNBits":
         pairs = {"accuracy_level": str(attributes.get("accuracy_level", 0)), "bits": str(attributes.get("bits", 4))}
     elif kind == "RoiAlign":

@@ -66,6 +66,22 @@ TEST_CASE("Byte products: convolutions pack their weights per tile, depthwise on
   CHECK(signed_product_us(convolution(16), kAvx2) == 0);
 }
 
+TEST_CASE("Byte products: signed weights are the left side of ConvInteger, whatever the image is") {
+  OpDescriptor op = convolution(1);
+  op.op_type = "ConvInteger";
+  op.input_extents = {{1, 16, 8, 8}, {16, 16, 3, 3}};
+  op.input_dtypes = {DType::kUInt8, DType::kInt8};
+  const double one_us = (1024 * 144 * 0.125 + 1024 + 2304 * 0.75 * 4) / 1e3;
+  CHECK(signed_product_us(op, kVnni) == Approx(one_us));
+  op.input_dtypes[1] = DType::kUInt8;
+  CHECK(signed_product_us(op, kVnni) == 0);
+  OpDescriptor depthwise = convolution(16);
+  depthwise.op_type = "ConvInteger";
+  depthwise.input_extents = {{1, 16, 8, 8}, {16, 1, 3, 3}};
+  depthwise.input_dtypes = {DType::kUInt8, DType::kInt8};
+  CHECK(signed_product_us(depthwise, kVnni) == Approx(1024 * 23 / 1e3));
+}
+
 TEST_CASE("Byte products: unsigned weights are widened, which VNNI feels most with many rows") {
   OpDescriptor op = product(DType::kUInt8, DType::kUInt8);
   CHECK(unsigned_weights_factor(op, kAvx2) == 1.33);

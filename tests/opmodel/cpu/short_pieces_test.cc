@@ -24,8 +24,12 @@ TEST_CASE("Short pieces: a broadcast starts again where an operand begins or end
   CHECK(spans({{5, 20, 3}, {5, 1, 1}}, {5, 20, 3}) == 5);
   CHECK(spans({{8, 1, 3}, {1, 6, 3}}, {8, 6, 3}) == 48);
   CHECK(spans({{100, 3}, {}}, {100, 3}) == 1);
-  // An axis of one element at the end is one that no operand has.
+  // Axes of one element at the end count only where an operand has no others.
   CHECK(spans({{100, 3, 1}, {}}, {100, 3, 1}) == 300);
+  CHECK(spans({{100, 3, 1}, {1}}, {100, 3, 1}) == 300);
+  CHECK(spans({{100, 3, 1}, {3, 1}}, {100, 3, 1}) == 100);
+  CHECK(spans({{100, 3, 1, 1}, {100, 1, 1, 1}}, {100, 3, 1, 1}) == 100);
+  CHECK(spans({{100, 3, 1}, {1, 1, 1}}, {100, 3, 1}) == 1);
   // Operands of one shape are one span, whatever it is.
   CHECK(spans({{100, 3, 1}, {100, 3, 1}}, {100, 3, 1}) == 0);
   CHECK(broadcast_spans(operator_of("Relu", {{100, 3}, {3}}, {100, 3})) == 0);
@@ -65,6 +69,9 @@ TEST_CASE("Short pieces: sums over a middle axis take a time per outer element")
   };
   CHECK(us("ReduceSum", {4, 250, 3, 2}, "2") == Approx(1000 * (150 + 5 * 3) / 1e3));
   CHECK(us("ReduceMax", {4, 250, 3, 2}, "2") == Approx(6000 * 0.7 / 1e3));
+  // Only an axis of one element is behind: a product of vectors.
+  CHECK(us("ReduceMean", {8, 125, 784, 1}, "2") == Approx(1000 * (150 + 3.3 * 784) / 1e3));
+  CHECK(us("ReduceMax", {8, 125, 784, 1}, "2") == Approx(784'000 * 1.1 / 1e3));
   CHECK(us("ReduceSum", {1, 3, 200}, "1") == 0);    // one outer element
   CHECK(us("ReduceMean", {8, 64, 196}, "1") == 0);  // long
   CHECK(us("ReduceMean", {8, 64, 7, 7}, "2,3") == 0);

@@ -87,6 +87,7 @@ double widened_next_to_vnni(const OpDescriptor& op, size_t weight) {
 
 double signed_product_us(const OpDescriptor& op, const DeviceSpec& device) {
   constexpr double kProductNs = 0.0725;  // per multiply-add
+  constexpr double kConvIntegerNs = 0.125;
   constexpr double kResultNs = 1;
   // Weights are packed in each run; convolutions do so for each tile of pixels.
   constexpr double kPackNs = 0.75;
@@ -94,14 +95,22 @@ double signed_product_us(const OpDescriptor& op, const DeviceSpec& device) {
   const auto weight = weight_operand(op);
   const double core_rate = device.peak_flops_per_s(DType::kFloat32, true) /
                            std::max(1, device.compute_units) / kMeasuredFp32;
-  if (!weight || op.input_dtypes[0] != DType::kInt8 || op.input_dtypes[*weight] != DType::kInt8 ||
-      is_depthwise(op, *weight) || !is_x86(device) || !(core_rate > 0)) {
+  // The weights are the left side of ConvInteger's product, whatever the image is.
+  const bool integer = op.op_type == "ConvInteger";
+  if (!weight || op.input_dtypes[*weight] != DType::kInt8 ||
+      (op.input_dtypes[0] != DType::kInt8 && !integer) || !is_x86(device) || !(core_rate > 0)) {
     return 0;
   }
   const bool conv = op.op_class == OpClass::kConv;
   const double results = op.output_extents.empty() ? 0 : element_count(op.output_extents[0]);
+  if (is_depthwise(op, *weight)) {
+    constexpr double kDepthwiseNs = 23;  // per result: a product for each channel
+    return integer ? shared_by_cores(results * kDepthwiseNs / core_rate, device.compute_units) / 1e3
+                   : 0;
+  }
   const double one_core_ns =
-      static_cast<double>(op.work.macs) * kProductNs + results * kResultNs +
+      static_cast<double>(op.work.macs) * (integer ? kConvIntegerNs : kProductNs) +
+      results * kResultNs +
       element_count(op.input_extents[*weight]) * kPackNs * (conv ? kTiles : 1);
   return shared_by_cores(one_core_ns / core_rate, device.compute_units) / 1e3;
 }

@@ -84,18 +84,19 @@ bool has_short_scales(const OpDescriptor& op) {
   return run > 0 && run < kLong;
 }
 
-bool scales_activation(const OpDescriptor& op) {
-  return op.op_type == "com.microsoft.QuickGelu" &&
-         !attribute_value(op.attributes, "scaled").empty();
+bool has_activation_twin(const OpDescriptor& op) {
+  return op.op_type == "Gelu" || (op.op_type == "com.microsoft.QuickGelu" &&
+                                  !attribute_value(op.attributes, "scaled").empty());
 }
 
-OpDescriptor as_fast_gelu(const OpDescriptor& op) {
-  OpDescriptor known = without_scale(op);
-  known.op_type = "com.microsoft.FastGelu";
-  return known;
+OpDescriptor activation_twin(const OpDescriptor& op) {
+  OpDescriptor twin = without_activation_attributes(op);
+  const bool exact = op.op_type == "Gelu" && op.attributes.empty();
+  twin.op_type = exact ? "com.microsoft.Gelu" : "com.microsoft.FastGelu";
+  return twin;
 }
 
-OpDescriptor without_scale(const OpDescriptor& op) {
+OpDescriptor without_activation_attributes(const OpDescriptor& op) {
   OpDescriptor known = op;
   known.attributes.clear();
   return known;

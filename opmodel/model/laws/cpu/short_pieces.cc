@@ -64,6 +64,21 @@ double span_of(const Extents& x, const Extents& y) {
   return span;
 }
 
+// Axes of one element at the end that all operands have; 0 where one of them has no others, as it
+// counts as a scalar then.
+size_t common_trailing_ones(const OpDescriptor& op) {
+  const Extents& y = op.output_extents[0];
+  size_t least_rank = y.size();
+  for (const Extents& x : op.input_extents) {
+    least_rank = std::min(least_rank, x.size());
+  }
+  size_t ones = 0;
+  while (ones < least_rank && y[y.size() - 1 - ones] == 1) {
+    ++ones;
+  }
+  return ones < least_rank ? ones : 0;
+}
+
 double broadcast_us(const OpDescriptor& op, int cores) {
   constexpr double kNs = 15;
   const double spans = broadcast_spans(op);
@@ -128,6 +143,9 @@ double reduction_us(const OpDescriptor& op) {
   constexpr double kOuterNs = 150;
   constexpr double kMiddleNs = 5;
   constexpr double kElementNs = 0.7;
+  // Only axes of one element are behind: a product of vectors, comparisons one by one.
+  constexpr double kLongMiddleNs = 3.3;
+  constexpr double kLongElementNs = 1.1;
   const bool sums = op.op_type == "ReduceSum" || op.op_type == "ReduceMean";
   const bool compares = op.op_type == "ReduceMax" || op.op_type == "ReduceMin";
   const Extents& x = op.input_extents[0];
@@ -140,6 +158,10 @@ double reduction_us(const OpDescriptor& op) {
   const double outer = product(x.begin(), at(axes[0]));
   const double middle = product(at(axes[0]), at(axes.back() + 1));
   const double inner = product(at(axes.back() + 1), x.end());
+  if (outer >= 2 && inner == 1 && middle > kLongPiece) {
+    return sums ? outer * (kOuterNs + kLongMiddleNs * middle) / 1e3
+                : outer * middle * kLongElementNs / 1e3;
+  }
   if (outer < 2 || middle * inner > 4 * kLongPiece) {
     return 0;
   }
@@ -210,13 +232,17 @@ double broadcast_spans(const OpDescriptor& op) {
                   [&](const Extents& x) { return x == op.output_extents[0]; })) {
     return 0;
   }
-  const Extents& y = op.output_extents[0];
+  const auto ones = static_cast<ptrdiff_t>(common_trailing_ones(op));
+  const auto trimmed = [ones](const Extents& extents) {
+    return Extents(extents.begin(), extents.end() - ones);
+  };
+  const Extents y = trimmed(op.output_extents[0]);
   double span = element_count(y);
   for (const Extents& x : op.input_extents) {
     if (x == Extents{-1}) {
       return 0;
     }
-    span = std::min(span, span_of(x, y));
+    span = std::min(span, span_of(trimmed(x), y));
   }
   return span > 0 ? element_count(y) / span : 0;
 }
@@ -258,8 +284,9 @@ void apply_short_pieces(const OpDescriptor& op, const DeviceSpec& device, OpCost
   const double added_us = op.output_extents.empty() || op.input_extents.empty()
                               ? 0
                               : samples_us(op, device.compute_units);
-  const double least_us =
-      added_us > 0 ? predicted_us + added_us : short_pieces_us(op, device.compute_units);
+  const double least_us = added_us > 0
+                              ? predicted_us + added_us
+                              : short_pieces_us(op, device.compute_units) / core_speed(device);
   if (!(least_us > kFarBelow * predicted_us) && !(added_us > 0)) {
     return;
   }

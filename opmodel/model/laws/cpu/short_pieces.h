@@ -19,7 +19,8 @@ namespace dfsim::inline opmodel {
 
 // How many times in a row ONNX Runtime's broadcast of two operands starts again: the results that
 // one call computes are those of the last axes, as long as each operand has them all or none of
-// them. An axis of one element at the end counts as one that no operand has. 0 where both operands
+// them. Axes of one element at the end do not count where all operands have
+// them and others. 0 where both operands
 // have the same shape, or the result is not known. O(rank).
 double broadcast_spans(const OpDescriptor& op);
 
