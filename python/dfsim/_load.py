@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import sys
 import tempfile
 import weakref
@@ -43,6 +44,11 @@ def _temporary(name: str, write: Callable[[str], None]) -> Any:
     model.temporary_name = stem
     weakref.finalize(model.kept, folder.cleanup)
     return model
+
+
+def renamed(model: Any, name: str) -> Any:
+    """The same temporary file under another name."""
+    return _temporary(name, _write(pathlib.Path(model.path).read_bytes()))
 
 
 def _write(content: bytes) -> Callable[[str], None]:

@@ -18,7 +18,7 @@ from typing import (Any, Callable, ContextManager, Dict, List, Mapping, Optional
                     cast)
 
 from ._errors import InvalidInputError, with_result
-from ._load import load
+from ._load import load, renamed
 from ._messages import in_python, parameter, spoken
 from ._native import _dfsim
 from ._policies import Scheduler
@@ -125,14 +125,8 @@ class Arguments:
         return loaded(value)
 
     def shown_names(self) -> Dict[str, str]:
-        """Names to show instead of the paths of temporary files. Two models have different ones."""
-        names: Dict[str, str] = {}
-        for model in self.kept:
-            name = model.temporary_name
-            if name is not None and model.path not in names:
-                count = 1 + sum(other.partition("#")[0] == name for other in names.values())
-                names[model.path] = name if count == 1 else f"{name}#{count}"
-        return names
+        """Names to show instead of the paths of temporary files."""
+        return {model.path: model.temporary_name for model in self.kept if model.temporary_name is not None}
 
     def spoken(self) -> ContextManager[None]:
         """Errors of the compiled module in the words of the caller."""
@@ -262,12 +256,28 @@ def table(command: str, options: Sequence[Option], journal: Any, progress: Progr
 
 def _loaded(options: Sequence[Option]) -> List[Option]:
     """The options of a sweep with lists, and with models that are not files loaded once."""
-    def loaded(one: Any) -> Any:
-        return one if isinstance(one, (str, os.PathLike)) else load(one)
-
     return [(name, value if value is None or kind != "list[model]"
-             else [loaded(one) for one in (value if isinstance(value, list) else [value])], kind)
+             else _with_own_names(value if isinstance(value, list) else [value]), kind)
             for name, value, kind in listed(options)]
+
+
+def _with_own_names(models: Sequence[Any]) -> List[Any]:
+    """The models of a sweep. Names of temporary files differ from those of the others, as tables show them."""
+    found: List[Any] = [one if isinstance(one, (str, os.PathLike)) else load(one) for one in models]
+    paths = {pathlib.Path(text(one, "models")).stem: text(one, "models")
+             for one in reversed(found) if getattr(one, "temporary_name", None) is None}
+    for i, model in enumerate(found):
+        name = getattr(model, "temporary_name", None)
+        if name is None:
+            continue
+        count = 1
+        while paths.setdefault(name, model.path) != model.path:
+            count += 1
+            name = f"{model.temporary_name}-{count}"
+        if count > 1:
+            found[i] = renamed(model, name)
+            paths[name] = found[i].path
+    return found
 
 
 def swept(command: str, options: Sequence[Option], journal: Any, progress: Progress

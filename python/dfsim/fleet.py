@@ -144,19 +144,21 @@ def _on_executor(make: Callable[[], Any]) -> Engine:
                 if attempt == retries:
                     raise
             finally:
-                for future in futures:
-                    future.cancel()
-                if not done:
-                    _end_workers(executor)
+                # A pool whose workers end fails all futures, and cannot fail one that is cancelled.
+                if done or not _end_workers(executor):
+                    for future in futures:
+                        future.cancel()
                 executor.shutdown(wait=True)
 
     return run
 
 
-def _end_workers(executor: Any) -> None:
-    """Ends the processes of a pool, which would finish their parts first, as at Ctrl-C."""
-    for process in list((getattr(executor, "_processes", None) or {}).values()):
+def _end_workers(executor: Any) -> bool:
+    """Ends the processes of a pool, which would finish their parts first, as at Ctrl-C. False: it has none."""
+    processes = list((getattr(executor, "_processes", None) or {}).values())
+    for process in processes:
         process.terminate()
+    return bool(processes)
 
 
 def _on_processes(tasks: List[_Task], retries: int) -> _Rows:
