@@ -13,7 +13,7 @@ from ._native import _dfsim
 class Model:
     """A model file, as load() makes it. The methods are the functions of the same names."""
 
-    # Of a model in a temporary file: what keeps the file, and the name to show instead of its path.
+    # A model in a temporary file has the object that keeps the file, and the name to show instead of its path.
     kept: Optional[object] = None
     temporary_name: Optional[str] = None
 

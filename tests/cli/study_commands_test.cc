@@ -55,7 +55,7 @@ TEST_CASE("sweep_command_with: gives the table and prints nothing") {
   CHECK(nothing.text().empty());
 }
 
-TEST_CASE("sweep_command_with: judges the table as the command line does, and gives it") {
+TEST_CASE("sweep_command_with: fails where the command line does, and gives the table") {
   size_t points = 0;
   SweepHooks hooks;
   hooks.take = [&](const SweepResult& result, const SweepReport&) {

@@ -1,4 +1,4 @@
-"""Lower limits are no estimates: what a prediction and a sweep say of models that dfsim knows in part."""
+"""A prediction and a sweep of models that dfsim knows in part have lower limits and say so."""
 
 import json
 import math

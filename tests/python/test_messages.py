@@ -1,4 +1,4 @@
-"""Messages name the parameters of Python, and models that are no files by their names."""
+"""Messages name the parameters of Python, and models from memory by their names."""
 
 import pathlib
 
@@ -44,7 +44,7 @@ def test_a_way_out_is_one_of_python():
     two = "with --dim 'a=N' --dim 'b=N', or --allow-incomplete"
     assert _messages.in_python("predict", two, {}) == "with dims={'a': N, 'b': N}, or allow_incomplete=True"
     assert _messages.in_python("sweep", "wait for it, or give another -o", {}).endswith("give another output")
-    # What the caller gave, and options of other commands, stay.
+    # Values that the caller gave and options of other commands stay.
     for text in ("found '--hw', expected", "see a--hw and x/-o", "say --no-such to it"):
         assert _messages.in_python("predict", text, {}) == text
 

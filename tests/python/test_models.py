@@ -1,4 +1,4 @@
-"""Models that are no files, lists that are no lists, and files in the place of results."""
+"""Models from memory, iterables in the place of lists, and files in the place of results."""
 
 import copy
 import csv
