@@ -26,7 +26,8 @@ CommandSpec predict_command_with(PredictHooks hooks);
 
 struct SweepHooks {
   std::string journal;  // of finished points, removed at the end; "" = as -o says
-  // Takes the table, also one of failed points alone; empty: it is printed.
+  // Takes the table, also one of failed points alone, before the verdict on it; empty: it is
+  // printed.
   std::function<void(SweepResult, SweepReport)> take;
 };
 CommandSpec sweep_command_with(SweepHooks hooks);

@@ -88,11 +88,15 @@ NOTES = {
 operator in microseconds, and policy a dfsim.Scheduler. Both are called once per plan.
 
 Errors: dfsim.Error and its subclasses, with the texts of the command line. IncompleteError: the
-work of some operators is not known, so that times are lower limits; its `result` has them.""",
+work of some operators is not known, so that times are lower limits. DoesNotFitError: the model needs
+more memory than the device has. The `result` of both has the prediction.""",
     "compare": "policies may have dfsim.Scheduler objects among the names.",
     "sweep": """journal: a file that keeps finished points until the sweep is done, so that one that was stopped
 resumes. prices may also be a dict, per hour by machine. A point that fails is a row with its
 error.
+
+Errors: FailedError: all points failed. IncompleteError: the work of some operators is not known, so
+that times of some points are lower limits. The `result` of both has the table.
 
 executor: an engine that predicts parts of the sweep on many workers (dfsim.fleet): "ray", "dask", "mpi",
 "processes", a Dask client, or an executor of concurrent.futures. parts: how many; default: eight per
@@ -105,14 +109,15 @@ Each function gives the same result as the command of its name. dims, trip_count
 input_shapes: whole shapes by name; hardware: a name, a file or dfsim.Hardware; progress: True shows
 steps, a function is called with ("stage" or "note", text). Values that are not given (None) have the
 defaults of the command line. Unknown options and values of a wrong type are a TypeError, and
-everything else that is wrong is a dfsim.Error with the text of the command line.
+everything else that is wrong is a dfsim.Error with the text of the command line, in which options
+have the names of the parameters.
 """
 
 from __future__ import annotations
 
 from typing import Any, Mapping, Optional, Sequence, Union
 
-from . import _run
+from . import _messages, _run
 from ._policies import Scheduler
 from ._results import Prediction, Result, Sweep
 from ._support import HardwareLike, ModelLike, PathLike, PredictOps, Progress
@@ -134,6 +139,7 @@ class Parameter:
         self.name = plain.replace("-", "_")
         if self.name in ("from", "import"):
             self.name += "_"
+        self.flags = names
         self.required = option["required"]
         self.help = option["help"]
         kind = {"bool": "no" if self.negated else "flag"}.get(option["type"], option["type"])
@@ -150,6 +156,11 @@ class Parameter:
         if required:
             return f"{self.name}: {self.annotation}"
         return f"{self.name}: Optional[{self.annotation}] = None"
+
+    @property
+    def call(self):
+        """How a caller sets it: the parameter, with its value where only one makes a difference."""
+        return {"flag": f"{self.name}=True", "no": f"{self.name}=False"}.get(self.kind, self.name)
 
     @property
     def option(self):
@@ -206,15 +217,27 @@ def function(path, command):
     return "\n".join(lines) + "\n"
 
 
-def functions(commands, path=""):
+def leaves(commands, path=""):
+    """Each command that has a function, with its path."""
     for command in commands:
         whole = f"{path} {command['name']}".strip()
         if whole in LEFT_OUT:
             continue
         if command["commands"]:
-            yield from functions(command["commands"], whole)
+            yield from leaves(command["commands"], whole)
         else:
-            yield function(whole, command)
+            yield whole, command
+
+
+def names(commands):
+    """For messages: what a caller writes for each option, by command."""
+    lines = ["", "", "_messages.PARAMETERS.update({"]
+    for path, command in commands:
+        lines.append(f'    "{path}": {{')
+        for parameter in parameters_of(path, command):
+            lines += [f'        "{flag}": "{parameter.call}",' for flag in parameter.flags]
+        lines.append("    },")
+    return "\n".join([*lines, "})"]) + "\n"
 
 
 def main():
@@ -222,7 +245,8 @@ def main():
     sys.path.insert(0, folder)
     import _dfsim  # the compiled module, without the package that needs what this writes
 
-    text = HEADER + "".join(functions(_dfsim.commands()["commands"]))
+    commands = list(leaves(_dfsim.commands()["commands"]))
+    text = HEADER + "".join(function(path, command) for path, command in commands) + names(commands)
     with open(output, "w", encoding="utf-8") as file:
         file.write(text)
 

@@ -139,6 +139,10 @@ void bind_prediction(nb::module_& module) {
       .def_ro("runtime", &Prediction::runtime)
       .def_ro("cost_model", &Prediction::cost_model)
       .def_ro("batch", &Prediction::batch)
+      // Without it, latency_ns and interval_ns.low are lower limits, and there is no upper end.
+      .def_prop_ro("complete", [](const Prediction& p) { return p.unknown.complete(); })
+      .def_prop_ro("is_limit", &Prediction::is_limit)
+      .def_prop_ro("fits", &Prediction::fits)
       .def_ro("latency_ns", &Prediction::latency_ns)
       .def_prop_ro(
           "interval_ns",

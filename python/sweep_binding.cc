@@ -13,8 +13,9 @@ struct SweepTable {
   SweepReport report;
 };
 
-SweepTable run_sweep(const std::vector<nb::bytes>& arguments, const nb::object& callback,
-                     const std::string& journal) {
+// The table, and why the command line would not accept it.
+nb::tuple run_sweep(const std::vector<nb::bytes>& arguments, const nb::object& callback,
+                    const std::string& journal) {
   PythonProgress progress(callback);
   std::optional<SweepTable> table;
   cli::SweepHooks hooks;
@@ -24,9 +25,9 @@ SweepTable run_sweep(const std::vector<nb::bytes>& arguments, const nb::object& 
   };
   const CommandResult result =
       run_command(program_of(cli::sweep_command_with(hooks)), arguments, progress);
-  check(result.status);
+  const nb::object refused = verdict(result.status, table.has_value());
   DFSIM_CHECK(table.has_value());  // the package gives no option of a sweep in parts
-  return std::move(*table);
+  return nb::make_tuple(nb::cast(std::move(*table)), refused);
 }
 
 }  // namespace
@@ -43,8 +44,10 @@ void bind_sweep(nb::module_& module) {
              return sweep_json_lines(t.result, t.report.constraints.prices);
            })
       .def("text", [](const SweepTable& t) { return sweep_text(t.result, t.report, false); });
-  module.def("sweep", &run_sweep, nb::arg("arguments"), nb::arg("progress").none(),
-             nb::arg("journal"));
+  module.def(
+      "sweep", &run_sweep, nb::arg("arguments"), nb::arg("progress").none(), nb::arg("journal"),
+      nb::sig("def sweep(arguments: collections.abc.Sequence[bytes], progress: object | None, "
+              "journal: str) -> tuple[SweepTable, tuple[str, str] | None]"));
 }
 
 }  // namespace dfsim::python

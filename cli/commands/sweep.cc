@@ -272,8 +272,10 @@ Status run_sweep(SweepCommand command, const SweepHooks& hooks, bool quiet) {
   }
   DFSIM_ASSIGN_OR_RETURN(SweepResult result, sweep_with_progress(options, quiet));
   if (hooks.take) {
+    const Status judged = verdict(command, result);
     DFSIM_RETURN_IF_ERROR(give_results(command, hooks, std::move(result)));
-    return remove_journal(options);
+    DFSIM_RETURN_IF_ERROR(remove_journal(options));
+    return judged;
   }
   DFSIM_RETURN_IF_ERROR(write_results(command, result));
   DFSIM_RETURN_IF_ERROR(remove_journal(options));

@@ -32,6 +32,7 @@ from ._commands import (
     validate,
 )
 from ._errors import (
+    DoesNotFitError,
     Error,
     FailedError,
     IncompleteError,
@@ -46,6 +47,7 @@ from ._support import Hardware
 from ._table import Table
 
 __all__ = [
+    "DoesNotFitError",
     "Error",
     "FailedError",
     "Hardware",

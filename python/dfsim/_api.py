@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, cast
+from typing import Any, Dict, List, Optional, cast
 
 from . import _commands
 from ._load import load as _load
@@ -13,8 +13,24 @@ from ._native import _dfsim
 class Model:
     """A model file, as load() makes it. The methods are the functions of the same names."""
 
+    # A model in a temporary file has the object that keeps the file, and the name to show instead of its path.
+    kept: Optional[object] = None
+    temporary_name: Optional[str] = None
+
     def __init__(self, path: str) -> None:
         self.path = path
+
+    def __copy__(self) -> "Model":
+        copied = Model(self.path)
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+    def __deepcopy__(self, _: Dict[int, Any]) -> "Model":
+        return self.__copy__()
+
+    def __getstate__(self) -> Dict[str, Any]:
+        # For pickle: another process does not keep the file.
+        return {name: value for name, value in self.__dict__.items() if name != "kept"}
 
     compare = _commands.compare
     inspect = _commands.inspect

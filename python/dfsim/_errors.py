@@ -38,9 +38,19 @@ class IncompleteError(FailedError):
     """
 
 
+class DoesNotFitError(FailedError):
+    """There is a result, but the model needs more memory than the device has.
+
+    `result` has it. allow_oversubscription=True returns it instead.
+    """
+
+
 def with_result(name: str, message: str, result: Any) -> Error:
-    """An error of that class with a result. One of work that succeeded is an IncompleteError."""
+    """An error of that class, or of a more precise one, with a result. `message` is that of the command line."""
     classes = {one.__name__: one for one in (InvalidInputError, NotFoundError, UnsupportedError)}
-    error = classes.get(name, IncompleteError)(message)
+    # A message ends with the option that accepts the result.
+    accepting = {"--allow-incomplete": IncompleteError, "--allow-oversubscription": DoesNotFitError}
+    failed = accepting.get(message.rsplit(" ", 1)[-1], FailedError)
+    error = classes.get(name, failed)(message)
     error.result = result
     return error

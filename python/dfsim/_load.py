@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import sys
 import tempfile
 import weakref
@@ -24,8 +25,12 @@ def _model(path: str) -> Any:
     return _model_type(path)
 
 
+class _Kept:
+    """Models with a temporary file share one of these, and with its end the file goes."""
+
+
 def _temporary(name: str, write: Callable[[str], None]) -> Any:
-    """The model in a file that `write` makes; the file lives as long as the model."""
+    """The model in a file that `write` makes; the file lives as long as the model and its copies."""
     folder = tempfile.TemporaryDirectory(prefix="dfsim-")
     stem = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:60] or "model"
     path = os.path.join(folder.name, f"{stem}.onnx")
@@ -35,8 +40,15 @@ def _temporary(name: str, write: Callable[[str], None]) -> Any:
     except BaseException:
         folder.cleanup()
         raise
-    weakref.finalize(model, folder.cleanup)
+    model.kept = _Kept()
+    model.temporary_name = stem
+    weakref.finalize(model.kept, folder.cleanup)
     return model
+
+
+def renamed(model: Any, name: str) -> Any:
+    """The same temporary file under another name."""
+    return _temporary(name, _write(pathlib.Path(model.path).read_bytes()))
 
 
 def _write(content: bytes) -> Callable[[str], None]:

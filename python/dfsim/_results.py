@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
-from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+import sys
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
+from ._errors import InvalidInputError
 from ._native import _dfsim
+from ._support import whole
 from ._table import Table, column_of
 
 
@@ -46,7 +50,7 @@ class Result:
             return None
 
     def __repr__(self) -> str:
-        return f"<dfsim result {self.data.get('schema', '')}>"
+        return f"<dfsim result {self.data.get('schema', '')}".rstrip() + ">"
 
 
 def _frame(page: str) -> str:
@@ -85,20 +89,47 @@ class Prediction:
         return int(self._native.batch)
 
     @property
+    def complete(self) -> bool:
+        """Whether the work of every operator is known. Else there are only limits: nan stands for the latency, the
+        rate and the upper end of the interval."""
+        return bool(self._native.complete)
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether the latency is a lower limit rather than an estimate: the model is not complete, or the speed of
+        light is most of the time, because no cost model knows the operators."""
+        return bool(self._native.is_limit)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the device has enough memory; True when its memory is not known."""
+        return bool(self._native.fits)
+
+    @property
     def latency_ms(self) -> float:
-        """The latency of one run of the whole batch."""
-        return float(self._native.latency_ns) / 1e6
+        """The latency of one run of the whole batch; nan unless the model is complete."""
+        return float(self._native.latency_ns) / 1e6 if self.complete else math.nan
+
+    @property
+    def latency_at_least_ms(self) -> float:
+        """The lower limit of the latency of a model that is not complete; nan for others."""
+        return math.nan if self.complete else float(self._native.latency_ns) / 1e6
 
     @property
     def interval(self) -> Tuple[float, float]:
-        """The 80 % interval of the latency, in milliseconds."""
+        """The 80 % interval of the latency, in milliseconds; its upper end is nan unless the model is complete."""
         low, high = self._native.interval_ns
-        return (low / 1e6, high / 1e6)
+        return (low / 1e6, high / 1e6 if self.complete else math.nan)
 
     @property
     def throughput_per_s(self) -> float:
-        """Samples per second."""
-        return float(self._native.throughput_per_s)
+        """Samples per second; nan unless the model is complete."""
+        return float(self._native.throughput_per_s) if self.complete else math.nan
+
+    @property
+    def throughput_at_most_per_s(self) -> float:
+        """The upper limit of the rate of a model that is not complete; nan for others."""
+        return math.nan if self.complete else float(self._native.throughput_per_s)
 
     @property
     def peak_memory_bytes(self) -> int:
@@ -159,7 +190,10 @@ class Prediction:
 
     def summary(self, top: int = 10) -> str:
         """The text that `dfsim predict` prints, with the `top` slowest operators."""
-        return str(self._native.text(top))
+        rows = whole(top, "top")
+        if rows < 0:
+            raise InvalidInputError(f"top: found {rows}, expected 0 or more; give the number of operators to show")
+        return str(self._native.text(min(rows, sys.maxsize)))
 
     def save_trace(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Simulates again and writes the timeline, for Perfetto or chrome://tracing: JSON, or
@@ -171,16 +205,35 @@ class Prediction:
 
     def __repr__(self) -> str:
         low, high = self.interval
-        return (f"<dfsim prediction: {self.model} on {self.hardware}, batch {self.batch}: "
-                f"{self.latency_ms:.3f} ms (80 %: {low:.3f} to {high:.3f})>")
+        if self.complete:
+            latency = f"{'≥ ' if self.is_limit else ''}{self.latency_ms:.3f} ms (80 %: {low:.3f} to {high:.3f})"
+        else:
+            latency = f"at least {self.latency_at_least_ms:.3f} ms (80 %: {low:.3f} or more)"
+        return f"<dfsim prediction: {self.model} on {self.hardware}, batch {self.batch}: {latency}>"
+
+
+# Columns of a sweep that are not numbers.
+_TEXTS = ("model", "file", "hw", "runtime", "precision", "mode", "policy", "error")
+_FLAGS = ("complete", "is_limit", "fits")
+
+
+def _kind_of(column: str) -> type:
+    """The type of a sweep's column, which depends on its name alone."""
+    if column in _TEXTS:
+        return str
+    if column in _FLAGS:
+        return bool
+    return int if column == "batch" or column.startswith("param:") else float
 
 
 class Sweep(Result):
     """A table with one row per point, and its report."""
 
-    def __init__(self, native: Any) -> None:
+    def __init__(self, native: Any, names: Mapping[str, str]) -> None:
         super().__init__("")
         self._native = native
+        # To show instead of the paths of temporary files, whose names are random.
+        self._names = names
         self._rows: Optional[Table] = None
 
     def __len__(self) -> int:
@@ -190,7 +243,7 @@ class Sweep(Result):
         """The text of `dfsim sweep --json`, byte for byte."""
         # Made when it is asked for: it is a few times as large as the rest of the table.
         if not self._json:
-            self._json = str(self._native.to_json())
+            self._json = self._named(self._native.to_json())
         return self._json
 
     @property
@@ -200,21 +253,25 @@ class Sweep(Result):
 
     @property
     def rows(self) -> Table:
-        """One array per column, with one entry per point. A missing number is nan."""
+        """One array per column, with one entry per point.
+
+        complete, is_limit, fits: bool, False for a point that failed; batch, param:NAME: int64, and 0 where a failed
+        point says no batch; texts: object; all other numbers: float64, nan where one is missing.
+        """
         if self._rows is None:
             rows = self.data["rows"]
             names = list(dict.fromkeys(name for row in rows for name in row))
-            self._rows = Table((name, column_of([row.get(name) for row in rows]))
+            self._rows = Table((name, column_of([row.get(name) for row in rows], _kind_of(name)))
                                for name in names)
         return self._rows
 
     def to_csv(self) -> str:
         """The text of `dfsim sweep --csv`, byte for byte."""
-        return str(self._native.to_csv())
+        return self._named(self._native.to_csv())
 
     def to_json_lines(self) -> str:
         """One JSON object per point, as in a file that ends in .jsonl."""
-        return str(self._native.to_json_lines())
+        return self._named(self._native.to_json_lines())
 
     def to_arrow(self) -> Any:
         """A pyarrow.Table; write it with pyarrow.parquet.write_table()."""
@@ -224,7 +281,12 @@ class Sweep(Result):
 
     def summary(self) -> str:
         """The text that `dfsim sweep` prints."""
-        return str(self._native.text())
+        return self._named(self._native.text())
+
+    def _named(self, text: str) -> str:
+        for path, name in self._names.items():
+            text = text.replace(path, name)
+        return text
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.summary())}</pre>"

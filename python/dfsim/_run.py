@@ -8,20 +8,26 @@ from __future__ import annotations
 import copy
 import difflib
 import functools
+import gzip
 import inspect
 import json
 import os
+import pathlib
 import tempfile
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, TypeVar, cast
+from typing import (Any, Callable, ContextManager, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar,
+                    cast)
 
-from ._errors import with_result
-from ._load import load
+from ._errors import InvalidInputError, with_result
+from ._load import load, renamed
+from ._messages import in_python, parameter, spoken
 from ._native import _dfsim
 from ._policies import Scheduler
 from ._results import Prediction, Result, Sweep
-from ._support import Hardware, Option, Progress, Watched, assignments, text, whole
+from ._support import (Hardware, Option, Progress, Watched, assignments, listed, several, text,
+                       whole)
 
 F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R")
 
 
 def checked(function: F) -> F:
@@ -47,10 +53,11 @@ def _values(name: str, value: Any, kind: str) -> List[str]:
         return assignments(value, name)
     if kind.startswith("list"):
         inner = kind[5:-1]
-        several = (isinstance(value, Iterable) and not hasattr(value, "path")
-                   and not hasattr(value, "SerializeToString")
-                   and not isinstance(value, (str, bytes, Mapping, os.PathLike, Hardware)))
-        return [item for one in (value if several else [value]) for item in _values(name, one, inner)]
+        values = value if several(value) else [value]
+        if isinstance(values, list) and not values:
+            raise InvalidInputError(f"{name}: found an empty list, expected one value or more; give one, or leave "
+                                    f"{name} out for the default")
+        return [item for one in values for item in _values(name, one, inner)]
     if kind == "int":
         return [str(whole(value, name))]
     if kind == "series" and not isinstance(value, str):
@@ -75,11 +82,12 @@ class Arguments:
     """The arguments of one command. Models that are temporary files live as long as this."""
 
     def __init__(self, command: str, options: Sequence[Option]) -> None:
+        self.command = command
         self.kept: List[Any] = []
         words: List[str] = command.split()
         behind: List[str] = []
-        for name, value, kind in options:
-            shown = name.lstrip("-").replace("-", "_").lower()
+        for name, value, kind in listed(options):
+            shown = parameter(command, name)
             if kind in ("flag", "no"):
                 if not isinstance(value, bool):
                     raise TypeError(f"{shown}: found a value of type {type(value).__name__}, "
@@ -93,7 +101,9 @@ class Arguments:
                 value = self._keep(value)
             texts = _values(shown, value, kind)
             if name.startswith("-"):
-                words += [f"{name}={one}" for one in texts]
+                for one in texts:
+                    # The parser takes an empty value as a word of its own only.
+                    words += [f"{name}={one}"] if one else [name, one]
             else:
                 behind += texts
         self.words = words
@@ -114,6 +124,22 @@ class Arguments:
             return [loaded(one) for one in value]
         return loaded(value)
 
+    def shown_names(self) -> Dict[str, str]:
+        """Names to show instead of the paths of temporary files."""
+        return {model.path: model.temporary_name for model in self.kept if model.temporary_name is not None}
+
+    def spoken(self) -> ContextManager[None]:
+        """Errors of the compiled module in the words of the caller."""
+        return spoken(self.command, self.shown_names())
+
+    def accepted(self, found: R, refused: Optional[Tuple[str, str]]) -> R:
+        """The result, or the error that has it."""
+        if refused is None:
+            return found
+        error = with_result(*refused, found)
+        error.args = (in_python(self.command, refused[1], self.shown_names()),)
+        raise error
+
     def encoded(self, *more: str) -> List[bytes]:
         # Names of files that are not UTF-8 come as they are; other surrogates are a ValueError.
         return [word.encode("utf-8", "surrogateescape")
@@ -122,6 +148,7 @@ class Arguments:
 
 def _machine_runtimes(options: Sequence[Option]) -> List[Option]:
     """A Hardware with a runtime of its own sets --runtime, unless that is given."""
+    options = listed(options)
     given = dict((name, value) for name, value, _ in options)
     machine = given.get("--hw")
     machines = machine if isinstance(machine, (list, tuple)) else [machine]
@@ -139,24 +166,20 @@ def _machine_runtimes(options: Sequence[Option]) -> List[Option]:
 def result(command: str, options: Sequence[Option], progress: Progress) -> Result:
     """The result that the command prints with --json."""
     arguments = Arguments(command, _machine_runtimes(options))
-    with Watched(progress) as tell:
+    with Watched(progress) as tell, arguments.spoken():
         printed, refused = _dfsim.run(arguments.encoded("--json"), tell)
-    return _accepted(Result(printed), refused)
-
-
-R = TypeVar("R")
-
-
-def _accepted(found: R, refused: Optional[Tuple[str, str]]) -> R:
-    if refused is not None:
-        raise with_result(*refused, found)
-    return found
+        if command == "generate" and not printed:
+            # The graph went to a file. A seed gives one graph, so that this is the same text.
+            arguments.words = [word for word in arguments.words if not word.startswith("--output=")]
+            printed, refused = _dfsim.run(arguments.encoded("--json"), tell)
+    return arguments.accepted(Result(printed), refused)
 
 
 def written(command: str, options: Sequence[Option], progress: Progress) -> str:
     """The text that a command without --json prints."""
-    with Watched(progress) as tell:
-        printed, _ = _dfsim.run(Arguments(command, options).encoded(), tell)
+    arguments = Arguments(command, options)
+    with Watched(progress) as tell, arguments.spoken():
+        printed, _ = _dfsim.run(arguments.encoded(), tell)
     return str(printed)
 
 
@@ -175,6 +198,7 @@ def _with_schedulers(options: Sequence[Option], name: str
     changed: List[Option] = []
     for option, value, kind in options:
         if option == name and value is not None:
+            value = list(value) if several(value) else value
             value = ([named(one) for one in value] if isinstance(value, (list, tuple))
                      else named(value))
             if option == "--policies" and isinstance(value, list):
@@ -193,22 +217,25 @@ def prediction(command: str, options: Sequence[Option], progress: Progress) -> P
     def again(trace: str) -> None:
         changed = copy.copy(arguments)
         changed.words = [word for word in arguments.words if not word.startswith("--trace=")]
-        _dfsim.predict(changed.encoded(f"--trace={trace}"), None, predict_ops, policies)
+        with arguments.spoken():
+            _dfsim.predict(changed.encoded(f"--trace={trace}"), None, predict_ops, policies)
 
-    with Watched(progress) as tell:
+    with Watched(progress) as tell, arguments.spoken():
         native, refused = _dfsim.predict(arguments.encoded(), tell, predict_ops, policies)
-    return _accepted(Prediction(native, again), refused)
+    return arguments.accepted(Prediction(native, again), refused)
 
 
 def comparison(command: str, options: Sequence[Option], progress: Progress) -> Result:
     options, policies = _with_schedulers(_machine_runtimes(options), "--policies")
-    with Watched(progress) as tell:
-        printed, refused = _dfsim.compare(Arguments(command, options).encoded("--json"), tell, policies)
-    return _accepted(Result(printed), refused)
+    arguments = Arguments(command, options)
+    with Watched(progress) as tell, arguments.spoken():
+        printed, refused = _dfsim.compare(arguments.encoded("--json"), tell, policies)
+    return arguments.accepted(Result(printed), refused)
 
 
 def table(command: str, options: Sequence[Option], journal: Any, progress: Progress,
           executor: Any = None, parts: Optional[int] = None, retries: int = 3) -> Sweep:
+    options = _loaded(options)
     if executor is not None:
         if journal is not None:
             raise ValueError("journal: found one next to executor, expected one of them; the engine "
@@ -218,12 +245,45 @@ def table(command: str, options: Sequence[Option], journal: Any, progress: Progr
         return fleet.table(options, executor, parts, retries, progress)
     if parts is not None:
         raise ValueError("parts: found a number of parts without executor; give executor=, too")
-    prices = next((value for name, value, _ in options if name == "--prices"), None)
     machines = next((value for name, value, _ in options if name == "--hw"), None)
     for machine in machines if isinstance(machines, (list, tuple)) else [machines]:
         if isinstance(machine, Hardware) and machine.given_runtime is not None:
             raise TypeError("sweep: found Hardware with a runtime of its own, expected machines "
                             "without one; give the runtimes with runtime=")
+    arguments, found, refused = swept(command, options, journal, progress)
+    return arguments.accepted(found, refused)
+
+
+def _loaded(options: Sequence[Option]) -> List[Option]:
+    """The options of a sweep with lists, and with models that are not files loaded once."""
+    return [(name, value if value is None or kind != "list[model]"
+             else _with_own_names(value if isinstance(value, list) else [value]), kind)
+            for name, value, kind in listed(options)]
+
+
+def _with_own_names(models: Sequence[Any]) -> List[Any]:
+    """The models of a sweep. Names of temporary files differ from those of the others, as tables show them."""
+    found: List[Any] = [one if isinstance(one, (str, os.PathLike)) else load(one) for one in models]
+    paths = {pathlib.Path(text(one, "models")).stem: text(one, "models")
+             for one in reversed(found) if getattr(one, "temporary_name", None) is None}
+    for i, model in enumerate(found):
+        name = getattr(model, "temporary_name", None)
+        if name is None:
+            continue
+        count = 1
+        while paths.setdefault(name, model.path) != model.path:
+            count += 1
+            name = f"{model.temporary_name}-{count}"
+        if count > 1:
+            found[i] = renamed(model, name)
+            paths[name] = found[i].path
+    return found
+
+
+def swept(command: str, options: Sequence[Option], journal: Any, progress: Progress
+          ) -> Tuple[Arguments, Sweep, Optional[Tuple[str, str]]]:
+    """The table, and why the command line would not accept it."""
+    prices = next((value for name, value, _ in options if name == "--prices"), None)
     with tempfile.TemporaryDirectory(prefix="dfsim-") as folder:
         if isinstance(prices, Mapping):
             file = os.path.join(folder, "prices.yaml")
@@ -234,7 +294,23 @@ def table(command: str, options: Sequence[Option], journal: Any, progress: Progr
             options = [(name, file if name == "--prices" else value, kind)
                        for name, value, kind in options]
         arguments = Arguments(command, options)
-        with Watched(progress) as tell:
-            native = _dfsim.sweep(arguments.encoded(), tell,
-                                  "" if journal is None else text(journal, "journal"))
-    return Sweep(native)
+        with Watched(progress) as tell, arguments.spoken():
+            native, refused = _dfsim.sweep(arguments.encoded(), tell,
+                                           "" if journal is None else text(journal, "journal"))
+        names = arguments.shown_names()
+        for name, value, _ in options:
+            if name in ("--output", "--html") and value is not None and names:
+                _rename_in(text(value, name), names)
+    return arguments, Sweep(native, names), refused
+
+
+def _rename_in(path: str, names: Mapping[str, str]) -> None:
+    """Names models in a file that the compiled module has written with the paths of temporary files."""
+    file = pathlib.Path(path)
+    content = file.read_bytes()
+    is_packed = content.startswith(b"\x1f\x8b")
+    if is_packed:
+        content = gzip.decompress(content)
+    for old, new in names.items():
+        content = content.replace(os.fsencode(old), new.encode())
+    file.write_bytes(gzip.compress(content, mtime=0) if is_packed else content)

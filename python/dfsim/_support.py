@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import (Any, Callable, Dict, List, Mapping, Optional, Protocol, Sequence, Tuple, Union)
+from typing import (Any, Callable, Dict, Iterable, List, Mapping, Optional, Protocol, Sequence, Tuple, Union)
 
 from ._native import _dfsim
 
@@ -14,6 +14,10 @@ from ._native import _dfsim
 ProgressCallback = Callable[[str, str], None]
 Progress = Union[bool, ProgressCallback, None]
 PathLike = Union[str, "os.PathLike[str]"]
+
+
+# The name of an option as on the command line, its value, and the kind of value that it takes.
+Option = Tuple[str, Any, str]
 
 
 class ModelFile(Protocol):
@@ -100,6 +104,23 @@ def whole(value: Any, name: str) -> int:
     return int(index())
 
 
+def several(value: Any) -> bool:
+    """Whether a value is a list, or something else with values one after the other, and no model, machine or text."""
+    return (isinstance(value, Iterable)
+            and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping, os.PathLike, Hardware))
+            and not any(hasattr(value, name) for name in ("path", "SerializeToString", "read", "state_dict")))
+
+
+def listed(options: Sequence[Option]) -> List[Option]:
+    """The options with lists in the place of iterables."""
+    changed: List[Option] = []
+    for name, value, kind in options:
+        if kind.startswith("list") and several(value):
+            value = list(value)
+        changed.append((name, value, kind))
+    return changed
+
+
 # --- Progress ---
 
 _COUNTED = re.compile(r"^([\d.e+]+) of ([\d.e+]+) (.+)")
@@ -156,7 +177,3 @@ class Watched:
     def __exit__(self, *_: Any) -> None:
         if self._bar is not None:
             self._bar.close()
-
-
-# The name of an option as on the command line, its value, and the kind of value that it takes.
-Option = Tuple[str, Any, str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,9 @@ class Table(Dict[str, "npt.NDArray[Any]"]):
     """A dict of numpy arrays of one length, one per column.
 
     pandas.DataFrame(table) works, and so does everything that reads the Arrow C stream interface:
-    pyarrow.table(table), polars.from_arrow(table), duckdb. Whole numbers are int64, other numbers
-    float64 (nan where there is none), flags bool, strings object (None where there is none).
+    pyarrow.table(table), polars.from_arrow(table), duckdb. Whole numbers are int64, other numbers and
+    those that may be missing float64 (nan where there is none), flags bool, strings object (None where
+    there is none). The type of a column does not depend on its values.
     """
 
     def __arrow_c_stream__(self, requested_schema: Optional[object] = None) -> object:
@@ -52,16 +53,14 @@ def _are_flags(column: npt.NDArray[Any]) -> bool:
     return column.dtype == object and {type(value) for value in column} - {type(None)} == {bool}
 
 
-def column_of(values: List[Any]) -> npt.NDArray[Any]:
-    """Values of one type, some of which may be None."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds and kinds <= {int, float}:
-        if None not in values and kinds == {int}:
-            return np.asarray(values, dtype=np.int64)
-        return np.asarray([np.nan if value is None else value for value in values],
-                          dtype=np.float64)
-    if kinds == {bool} and None not in values:
-        return np.asarray(values, dtype=np.bool_)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
+# The type of an array, and the value that stands for a missing one.
+_STORED: Dict[type, Tuple[Any, Any]] = {int: (np.int64, 0), float: (np.float64, np.nan), bool: (np.bool_, False),
+                                        str: (object, None)}
+
+
+def column_of(values: List[Any], kind: type) -> npt.NDArray[Any]:
+    """Values of one kind, some of which may be None. The type of the array depends on the kind alone."""
+    dtype, missing = _STORED[kind]
+    column = np.empty(len(values), dtype=dtype)
+    column[:] = [missing if value is None else value for value in values]
     return column

@@ -6,6 +6,7 @@ import contextlib
 import inspect
 import io
 import logging
+import re
 import warnings
 from typing import Any, Dict, Iterator, Tuple
 
@@ -13,20 +14,45 @@ from ._errors import InvalidInputError
 
 # Smaller initializers are kept: shapes, axes and scales that the importer reads.
 _KEPT_BYTES = 1024
+# Packages whose log is about the export alone.
+_EXPORTERS = ("torch", "onnx", "onnx_ir", "onnxscript")
+# Colours of a terminal.
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Silences the exporter's output and warnings about its internals."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+    """Silences the exporter's output, its log and warnings about its internals."""
+    def nothing(_: logging.LogRecord) -> bool:
+        return False
+
+    loggers = [logger for name, logger in list(logging.Logger.manager.loggerDict.items())
+               if name.split(".")[0] in _EXPORTERS and isinstance(logger, logging.Logger) and not logger.disabled]
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), \
+            contextlib.redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
-        logger.setLevel(logging.ERROR)
+        for logger in loggers:
+            logger.disabled = True
+        # Loggers that the export creates use these, too.
+        handlers = [handler for logger in loggers for handler in logger.handlers]
+        for handler in handlers:
+            handler.addFilter(nothing)
         try:
             yield
         finally:
-            logger.setLevel(level)
+            for handler in handlers:
+                handler.removeFilter(nothing)
+            for logger in loggers:
+                logger.disabled = False
+
+
+def _reason(error: BaseException) -> str:
+    """One line that says why an export failed: the innermost cause has the reason, and those around it say in which
+    step of the exporter."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    first = _ESCAPES.sub("", str(error)).strip().split("\n\n")[0]
+    return " ".join(first.split())[:300] or type(error).__name__
 
 
 def _arguments(inputs: Any) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
@@ -61,9 +87,8 @@ def export(module: Any, inputs: Any, path: str) -> None:
         raise InvalidInputError(f"{type(module).__name__}: torch cannot export it without the "
                                 f"package {error.name or error}; install onnx and onnxscript") from error
     except Exception as error:
-        first = str(error).strip().splitlines() or [type(error).__name__]
         raise InvalidInputError(f"{type(module).__name__}: torch could not export it to ONNX: "
-                                f"{first[0][:300]}") from error
+                                f"{_reason(error)}") from error
     finally:
         module.train(was_training)
     assert program is not None  # as with every export by dynamo

@@ -9,6 +9,7 @@ names of built-in machines work everywhere.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import functools
 import gzip
 import hashlib
@@ -17,10 +18,11 @@ import json
 import os
 import pathlib
 import tempfile
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Generator, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from . import _run
 from ._errors import FailedError
+from ._messages import spoken
 from ._native import _dfsim
 from ._results import Sweep
 from ._support import Option, Progress, Watched
@@ -41,6 +43,7 @@ class _Task(NamedTuple):
     part: int  # from 1
     parts: int
     program: str
+    folder: str = ""  # for the worker's files; "" = that of the system
 
 
 @functools.lru_cache(maxsize=1)
@@ -55,7 +58,7 @@ def run_part(task: _Task) -> PartRows:
     if task.program != program_identity():
         raise FailedError(f"fleet: found a worker with {program_identity()}, expected {task.program}; install "
                           "the same wheel on all workers")
-    with tempfile.TemporaryDirectory(prefix="dfsim-part-") as folder:
+    with tempfile.TemporaryDirectory(prefix="dfsim-part-", dir=task.folder or None) as folder, spoken("sweep"):
         output = os.path.join(folder, "points.csv")
         part = f"--part={task.part}/{task.parts}"
         _dfsim.run([*_before_files(task.arguments, part, f"--output={output}")], None)
@@ -74,10 +77,11 @@ def _untyped(module: str) -> Any:
     return importlib.import_module(module)
 
 
-Engine = Callable[[List[_Task], int], Iterator[PartRows]]
+_Rows = Generator[PartRows, None, None]
+Engine = Callable[[List[_Task], int], _Rows]
 
 
-def _on_ray(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
+def _on_ray(tasks: List[_Task], retries: int) -> _Rows:
     ray = _untyped("ray")
 
     if not ray.is_initialized():
@@ -97,7 +101,7 @@ def _on_ray(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
 
 
 def _on_dask(client: Any) -> Engine:
-    def run(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
+    def run(tasks: List[_Task], retries: int) -> _Rows:
         as_completed = _untyped("distributed").as_completed
 
         futures = client.map(run_part, tasks, pure=False, retries=retries)
@@ -110,7 +114,7 @@ def _on_dask(client: Any) -> Engine:
     return run
 
 
-def _by_name_dask(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
+def _by_name_dask(tasks: List[_Task], retries: int) -> _Rows:
     distributed = _untyped("distributed")
 
     try:
@@ -123,26 +127,46 @@ def _by_name_dask(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
 def _on_executor(make: Callable[[], Any]) -> Engine:
     """Executors of the standard library. One that breaks with a worker is created again."""
 
-    def run(tasks: List[_Task], retries: int) -> Iterator[PartRows]:
+    def run(tasks: List[_Task], retries: int) -> _Rows:
         left: Dict[int, _Task] = {task.part: task for task in tasks}
         for attempt in range(retries + 1):
             executor = make()
             futures = [executor.submit(run_part, task) for task in left.values()]
+            done = False
             try:
                 for future in concurrent.futures.as_completed(futures):
                     rows = future.result()
                     left.pop(rows.part, None)
                     yield rows
+                done = True
                 return
             except concurrent.futures.BrokenExecutor:
                 if attempt == retries:
                     raise
             finally:
-                for future in futures:
-                    future.cancel()
+                # A pool whose workers end fails all futures, and cannot fail one that is cancelled.
+                if done or not _end_workers(executor):
+                    for future in futures:
+                        future.cancel()
                 executor.shutdown(wait=True)
 
     return run
+
+
+def _end_workers(executor: Any) -> bool:
+    """Ends the processes of a pool, which would finish their parts first, as at Ctrl-C. False: it has none."""
+    processes = list((getattr(executor, "_processes", None) or {}).values())
+    for process in processes:
+        process.terminate()
+    return bool(processes)
+
+
+def _on_processes(tasks: List[_Task], retries: int) -> _Rows:
+    # A worker that is ended leaves its files, which go with the folder.
+    with tempfile.TemporaryDirectory(prefix="dfsim-parts-") as folder:
+        own = [task._replace(folder=folder) for task in tasks]
+        with contextlib.closing(_on_executor(concurrent.futures.ProcessPoolExecutor)(own, retries)) as rows:
+            yield from rows
 
 
 class _Borrowed:
@@ -163,7 +187,7 @@ _ENGINES: Dict[str, Tuple[Engine, str]] = {
     "ray": (_on_ray, "ray"),
     "dask": (_by_name_dask, "dask[distributed]"),
     "mpi": (_on_executor(_mpi_executor), "mpi4py"),
-    "processes": (_on_executor(concurrent.futures.ProcessPoolExecutor), ""),
+    "processes": (_on_processes, ""),
 }
 
 
@@ -234,21 +258,24 @@ def _collected(rows: Iterator[PartRows], parts: int, tell: Any, journal: pathlib
 def table(options: Sequence[Option], executor: Any, parts: Optional[int], retries: int,
           progress: Progress) -> Sweep:
     """The table of a sweep; dfsim.sweep(executor=...) calls this."""
+    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+        raise ValueError(f"retries: found {retries!r}, expected a whole number from 0 on; 0 restarts no part")
     engine = engine_of(executor)
     count = _part_count(executor, parts)
     predicting = [option for option in options if option[0] not in _OF_THE_REPORT]
     if all(value is None for name, value, _ in options if name == "--threads"):
         predicting = [("--threads", 1, kind) if name == "--threads" else (name, value, kind)
                       for name, value, kind in predicting]
-    arguments = _run.Arguments("sweep", predicting)  # holds models that are temporary files
-    words = tuple(arguments.encoded())
+    worker_arguments = _run.Arguments("sweep", predicting)  # holds models that are temporary files
+    words = tuple(worker_arguments.encoded())
     tasks = [_Task(words, part, count, program_identity()) for part in range(1, count + 1)]
     with tempfile.TemporaryDirectory(prefix="dfsim-fleet-") as folder:
         journal = pathlib.Path(folder) / "points.journal"
-        with Watched(progress) as tell:
-            failed = _collected(engine(tasks, retries), count, tell, journal)
-        found = _run.table("sweep", options, journal, None)
+        # Closed at once when an exception ends the work: the engine's workers end, too.
+        with Watched(progress) as tell, contextlib.closing(engine(tasks, retries)) as rows:
+            failed = _collected(rows, count, tell, journal)
+        arguments, found, refused = _run.swept("sweep", options, journal, None)
     if found.failed < failed:
         raise FailedError(f"fleet: {failed - found.failed} points failed on workers but not here; give the "
                           "workers the same model and hardware files under the same paths")
-    return found
+    return arguments.accepted(found, refused)

@@ -55,6 +55,29 @@ TEST_CASE("sweep_command_with: gives the table and prints nothing") {
   CHECK(nothing.text().empty());
 }
 
+TEST_CASE("sweep_command_with: fails where the command line does, and gives the table") {
+  size_t points = 0;
+  SweepHooks hooks;
+  hooks.take = [&](const SweepResult& result, const SweepReport&) {
+    points = result.points.size();
+  };
+  const Status failed =
+      run(sweep_command_with(hooks), {"sweep", "--models", "no.onnx", "--hw", "a100"});
+  CHECK(failed.code() == StatusCode::kFailed);
+  CHECK(failed.message().starts_with("all points failed; the first: no.onnx"));
+  CHECK(points == 1);
+
+  const std::string unknown = DFSIM_SOURCE_DIR "/tests/golden/data/partly_unknown.onnx";
+  points = 0;
+  CHECK(run(sweep_command_with(hooks), {"sweep", "--models", unknown.c_str(), "--hw", "l4"})
+            .message()
+            .ends_with("accept them with --allow-incomplete"));
+  CHECK(points == 1);
+  CHECK(run(sweep_command_with(hooks),
+            {"sweep", "--models", unknown.c_str(), "--hw", "l4", "--allow-incomplete"})
+            .ok());
+}
+
 TEST_CASE("ForwardedProgress: learns of the steps and ends the work") {
   std::vector<std::string> steps;
   Progress progress;

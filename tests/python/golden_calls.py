@@ -152,6 +152,18 @@ def text_of(result):
 assert dfsim.__version__
 
 
+def in_python(path, message):
+    """A message of the command line with the names that Python's callers have in the place of options."""
+    message = re.sub(r"--dim '([^'=]+)=N'", lambda found: f"dims={{{found[1]!r}: N}}", message)
+    for parameter in generator.parameters_of(path, TABLES[path]):
+        written = {"flag": "=True", "no": "=False"}.get(parameter.kind, "")
+        for flag in parameter.flags:
+            word = rf"(?<![^\s(]){re.escape(flag)}(?![\w'/-])"
+            message = re.sub(word + r" ([A-Z]+)\b", parameter.name + r"=\1", message)
+            message = re.sub(word, parameter.name + written, message)
+    return message
+
+
 def without_help(message):
     """An error without the advice to run --help, which is the terminal's; Python has help()."""
     return re.sub(r"; run 'dfsim [a-z -]+ --help' for its arguments", "", message)

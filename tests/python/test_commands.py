@@ -86,10 +86,11 @@ def test_json_is_that_of_the_command_line(case, folders):
     bind(path, arguments)
     expected = (CASES / case / "stdout").read_text(encoding="utf-8")
     code = CASES / case / "exit_code"
-    if code.exists() and path != "sweep":
+    if code.exists():
         with pytest.raises(dfsim.Error) as error:
             function_of(path)(**arguments)
         message = (CASES / case / "stderr").read_text(encoding="utf-8")
+        message = golden_calls.in_python(path, message)
         assert shown(case, f"dfsim: error: {error.value}\n", folders) in message
         if expected:
             assert shown(case, error.value.result.to_json(), folders) == expected
@@ -119,7 +120,8 @@ def test_errors_have_the_texts_of_the_command_line(case, folders):
     with pytest.raises(dfsim.Error) as error:
         function_of(path)(**arguments)
     message = (CASES / case / "stderr").read_text(encoding="utf-8")
-    assert shown(case, f"dfsim: error: {error.value}\n", folders) in golden_calls.without_help(message)
+    message = golden_calls.in_python(path, golden_calls.without_help(message))
+    assert shown(case, f"dfsim: error: {error.value}\n", folders) in message
 
 
 def test_every_command_is_compared():

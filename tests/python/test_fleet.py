@@ -75,6 +75,41 @@ def test_processes_that_are_killed(whole):
     assert killed
 
 
+CTRL_C = """
+import os, sys, tempfile, time, dfsim
+
+def tell(kind, text):
+    print("running", flush=True)
+
+if __name__ == "__main__":
+    try:
+        dfsim.sweep({model!r}, dfsim.machines()[:12], batch="1:4000", executor="processes", parts=64, progress=tell)
+    except KeyboardInterrupt:
+        children = open(f"/proc/{{os.getpid()}}/task/{{os.getpid()}}/children").read().split()
+        commands = [open(f"/proc/{{child}}/cmdline").read() for child in children]
+        print([one for one in commands if "tracker" not in one], os.listdir(tempfile.gettempdir()), flush=True)
+"""
+
+
+def test_ctrl_c_ends_the_workers_at_once(tmp_path):
+    script = tmp_path / "driver.py"
+    script.write_text(CTRL_C.format(model=MODELS[0]))
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True,
+                               env=dict(os.environ, TMPDIR=str(folder)))
+    try:
+        assert process.stdout.readline().strip() == "running"
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)  # to the driver alone: the workers do not get it
+        rest, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert time.monotonic() - began < 5
+    assert rest.splitlines()[-1] == "[] []"
+    assert process.returncode == 0
+
+
 def test_a_worker_of_another_version_is_refused():
     task = fleet._Task((b"sweep",), 1, 2, "dfsim 99 (0123456789abcdef)")
     with pytest.raises(dfsim.FailedError, match="found a worker with dfsim .*expected dfsim 99"):
@@ -206,6 +241,9 @@ def test_wrong_arguments():
         dfsim.sweep(**SWEEP, executor=3)
     with pytest.raises(ValueError, match="parts: found 0"):
         dfsim.sweep(**SWEEP, executor="processes", parts=0)
+    for retries in (-1, 1.5, True, "3"):
+        with pytest.raises(ValueError, match="retries: found .*, expected a whole number from 0 on"):
+            dfsim.sweep(**SWEEP, executor="processes", parts=2, retries=retries)
     with pytest.raises(ValueError, match="without executor"):
         dfsim.sweep(**SWEEP, parts=3)
     with pytest.raises(ValueError, match="journal: found one next to executor"):

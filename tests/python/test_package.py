@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import dfsim
-from golden_calls import without_help
+from golden_calls import in_python, without_help
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RESNET = str(ROOT / "graphs/zoo/resnet18.onnx")
@@ -35,7 +35,7 @@ def cli_error(*arguments):
     done = subprocess.run([os.environ["DFSIM"], *arguments], capture_output=True, text=True,
                           check=False, timeout=300)
     assert done.returncode == 2
-    return without_help(done.stderr.strip().removeprefix("dfsim: error: "))
+    return in_python(arguments[0], without_help(done.stderr.strip().removeprefix("dfsim: error: ")))
 
 
 def test_predict_equals_the_command_line():
@@ -136,7 +136,7 @@ def test_wrong_arguments_are_type_errors():
     assert str(error.value) == cli_error("predict", RESNET, "--hw", "a100", "--requests=-1").splitlines()[0]
     with pytest.raises(TypeError):
         dfsim.load(12)
-    with pytest.raises(dfsim.InvalidInputError, match="--mode: learn not in {infer,train}"):
+    with pytest.raises(dfsim.InvalidInputError, match="^mode: learn not in {infer,train}"):
         dfsim.predict(RESNET, "a100", mode="learn")
 
 
