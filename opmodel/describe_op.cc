@@ -221,6 +221,24 @@ std::string axis_of_operand(const Graph& graph, const Op& op, size_t operand) {
   return fmt::format("axis={}", axis->ints[0] + (axis->ints[0] < 0 ? rank : 0));
 }
 
+// Before opset 20 the axis was an attribute.
+std::string transform_axis(const Graph& graph, const Op& op) {
+  constexpr size_t kAxis = 2;
+  if (op.version >= 20) {
+    return axis_of_operand(graph, op, kAxis);
+  }
+  const int64_t axis = op.attributes.int_or("axis", 1);
+  return fmt::format("axis={}", axis + (axis < 0 ? graph.tensor(op.inputs[0]).shape.rank() : 0));
+}
+
+// Whether a QuickGelu multiplies by a factor first, and whether a Gelu approximates.
+std::string gelu_attributes(const Op& op) {
+  if (op.op_type == "QuickGelu") {
+    return op.attributes.get_float("alpha").value_or(0) == 1.0 ? "" : "scaled=1";
+  }
+  return op.attributes.string_or("approximate", "none") == "tanh" ? "approximate=tanh" : "";
+}
+
 std::string attributes_of(const Graph& graph, const Op& op) {
   const std::string_view type = op.op_type;
   if (op.op_class == OpClass::kConv || type == "MaxPool" || type == "AveragePool" ||
@@ -270,11 +288,8 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "Resize" || type == "Upsample") {
     return resize_attributes(op);
   }
-  if (type == "QuickGelu") {
-    return op.attributes.get_float("alpha").value_or(0) == 1.0 ? "" : "scaled=1";
-  }
-  if (type == "Gelu" && op.domain.empty()) {
-    return op.attributes.string_or("approximate", "none") == "tanh" ? "approximate=tanh" : "";
+  if (type == "QuickGelu" || (type == "Gelu" && op.domain.empty())) {
+    return gelu_attributes(op);
   }
   if (type == "MatMulNBits") {
     return fmt::format("accuracy_level={};bits={}", op.attributes.int_or("accuracy_level", 0),
@@ -287,13 +302,8 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "RoiAlign") {
     return fmt::format("sampling_ratio={}", op.attributes.int_or("sampling_ratio", 0));
   }
-  if (type == "DFT") {  // before opset 20 the axis was an attribute
-    constexpr size_t kAxis = 2;
-    const int64_t axis = op.attributes.int_or("axis", 1);
-    return op.version >= 20
-               ? axis_of_operand(graph, op, kAxis)
-               : fmt::format("axis={}",
-                             axis + (axis < 0 ? graph.tensor(op.inputs[0]).shape.rank() : 0));
+  if (type == "DFT") {
+    return transform_axis(graph, op);
   }
   if (type == "CumSum") {
     return axis_of_operand(graph, op, 1);
