@@ -96,13 +96,10 @@ Status read_run_options(CompareCommand& command) {
     return invalid_input(
         fmt::format("--repeat is {}, expected 1 to {} runs", compare.noise.runs, kMostRuns));
   }
-  if (command.noise.empty()) {
-    return ok_status();
-  }
-  if (compare.noise.runs == 0) {
+  if (!command.noise.empty() && compare.noise.runs == 0) {
     return invalid_input("--noise without --repeat; say how many runs with --repeat N");
   }
-  if (command.noise == "measured") {
+  if (command.noise.empty() || command.noise == "measured") {
     return ok_status();
   }
   double cv = 0;
