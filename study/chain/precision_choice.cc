@@ -348,9 +348,11 @@ StatusOr<PrecisionPlan> choose_precision(const std::string& precision, bool trai
   PrecisionPlan plan;
   const DeviceSpec& device = *compute_devices_of(platform).front();
   const Precision converted = own_precision(device);
+  if (converted == Precision::kAsIs || !supports(platform, converted)) {
+    return plan;
+  }
   const ModelPrecision own = find_model_precision(model);
-  if (converted == Precision::kAsIs || own.quantized || own.dtype != DType::kFloat32 ||
-      own.share < kUniformShare || !supports(platform, converted)) {
+  if (own.quantized || own.dtype != DType::kFloat32 || own.share < kUniformShare) {
     return plan;
   }
   plan.base = converted;

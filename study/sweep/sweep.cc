@@ -301,15 +301,16 @@ class Sweeper {
     if (!imported.ok()) {
       return imported.status();
     }
+    ImportReport report = imported->report;  // for the notes of the choice, which no row has
+    DFSIM_ASSIGN_OR_RETURN(PrecisionPlan plan,
+                           choose_precision(point.precision, training.is_training(),
+                                            machine.platform, imported->graph, &report));
     MadeOnce<LoadedModel>* rewritten = nullptr;
     {
       const std::lock_guard lock(graphs.mutex);
-      const RuntimeSpec& runtime = machine.platform.runtime;
-      // Whether published weights are unpacked depends on the machine's units.
-      const std::string units = imported->report.config ? "|" + machine.platform.name : "";
-      rewritten = &graphs.rewritten[{point.mode, point.precision + units,
-                                     runtime.source_file + "|" + runtime.name,
-                                     runs_on_cpu(machine.platform)}];
+      rewritten =
+          &graphs.rewritten[{point.mode, std::move(plan), machine.platform.runtime.source_file,
+                             runs_on_cpu(machine.platform)}];
     }
     const auto& model = rewritten->get(
         [&] { return load_imported(*imported, model_options, training, machine.platform); });
