@@ -22,6 +22,7 @@
 #include "study/chain/model_run.h"
 #include "study/chain/precision_choice.h"
 #include "study/prediction/prediction.h"
+#include "study/sweep/input_versions.h"
 #include "study/sweep/sweep_costs.h"
 #include "study/sweep/sweep_groups.h"
 #include "study/sweep/sweep_journal.h"
@@ -338,21 +339,24 @@ class Sweeper {
     return options;
   }
 
-  // The version of a model, or of a file of precisions. Any thread.
-  const std::string& version_of(const std::string& file) {
+  // The versions of the model and the file of precisions of a point. Any thread.
+  std::string versions_of(const SweepPoint& point) {
     const std::lock_guard lock(versions_mutex_);
-    std::string& version = versions_[file];
-    if (version.empty()) {
-      version = file_version(file);
+    std::string& model = versions_["model " + point.model];
+    if (model.empty()) {
+      model = model_version(point.model);
     }
-    return version;
+    std::string& precision = versions_["precision " + point.precision];
+    if (precision.empty()) {
+      precision = file_version(point.precision);
+    }
+    return model + "|" + precision;
   }
 
   // The point, and a digest of everything else that its figures depend on. Any thread.
   std::string key_of(const SweepPoint& point) {
     Hasher rest;
-    rest.add(version_of(point.precision));  // a file of rules
-    rest.add(options_.program).add(version_of(point.model)).add(machines_.of(point).version);
+    rest.add(options_.program).add(versions_of(point)).add(machines_.of(point).version);
     rest.add(options_.training.optimizer).add(options_.training.recompute).add(options_.seed);
     for (const auto* list :
          {&options_.model.dims, &options_.model.input_shapes, &options_.model.trip_counts}) {
@@ -379,7 +383,7 @@ class Sweeper {
   std::atomic<size_t> next_group_ = 0;
   std::vector<bool> is_done_;  // by point, with a journal: it is in there
   std::mutex versions_mutex_;
-  std::map<std::string, std::string> versions_;  // by file; entries stay where they are
+  std::map<std::string, std::string> versions_;  // by kind of file and path
   std::mutex progress_mutex_;                    // of what follows
   size_t begun_ = 0;
   Status error_;
