@@ -257,6 +257,21 @@ std::vector<Precision> supported_precisions(const Platform& platform) {
   return supported;
 }
 
+Status check_precision_name(const std::string& precision) {
+  const StatusOr<Precision> named = precision_of(precision);
+  std::error_code error;
+  if (named.ok() || std::filesystem::exists(precision, error)) {
+    return ok_status();
+  }
+  const bool names_file = precision.ends_with(".yaml") || precision.ends_with(".yml") ||
+                          precision.find('/') != std::string::npos;
+  return invalid_input(names_file
+                           ? fmt::format("{}: no such file of rules; check the path, or give the "
+                                         "name of a precision: {}",
+                                         printable(precision), precision_names())
+                           : named.status().message() + ", or the path of a file of rules");
+}
+
 StatusOr<PrecisionPlan> read_precision(const std::string& precision) {
   PrecisionPlan plan;
   if (precision.empty()) {
@@ -267,13 +282,11 @@ StatusOr<PrecisionPlan> read_precision(const std::string& precision) {
     plan.name = precision;
     plan.base = *named;
   } else {
-    std::error_code error;
-    if (!std::filesystem::exists(precision, error)) {
-      return invalid_input("--precision: " + named.status().message() +
-                           ", or the path of a file of rules");
+    if (const Status exists = check_precision_name(precision); !exists.ok()) {
+      return exists.with_place("--precision");
     }
     DFSIM_ASSIGN_OR_RETURN(const std::string text, read_text_file(precision, kMaxRuleBytes));
-    DFSIM_ASSIGN_OR_RETURN(const YamlNode root, parse_yaml(text, precision));
+    DFSIM_ASSIGN_OR_RETURN(const YamlNode root, parse_yaml(text, precision, kPrecisionPage));
     DFSIM_ASSIGN_OR_RETURN(plan, RulesReader(precision).run(root));
   }
   return plan;

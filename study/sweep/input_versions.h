@@ -6,10 +6,10 @@
 
 namespace dfsim::inline study {
 
-// Of a file; "none" without one. Above 64 MB its size and the time of its last change.
+// The version of a file; "none" without one. Above 64 MB its size and the time of its last change.
 std::string file_version(const std::string& path);
 
-// Of a model as the commands take it: a file with the values that it keeps in files of their own,
+// The version of a model as the commands take it: a file with the values that it keeps in files of their own,
 // or a folder with a SavedModel or a config.json, perhaps behind "hf:".
 std::string model_version(const std::string& path);
 

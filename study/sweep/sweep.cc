@@ -54,6 +54,18 @@ SweepFigures sweep_figures(const Prediction& prediction, size_t tasks) {
   return figures;
 }
 
+// An import names the option --dim, which a sweep has as --param.
+Status with_own_options(const Status& failure) {
+  constexpr std::string_view kImports = "--dim";
+  constexpr std::string_view kOwn = "--param";
+  std::string message = failure.message();
+  for (size_t at = message.find(kImports); at != std::string::npos;
+       at = message.find(kImports, at + kOwn.size())) {
+    message.replace(at, kImports.size(), kOwn);
+  }
+  return Status(failure.code(), message);
+}
+
 class Sweeper {
  public:
   Sweeper(const SweepOptions& options, const Progress& progress)
@@ -177,10 +189,9 @@ class Sweeper {
   Status check_precisions() const {
     std::string checked;
     for (const SweepPoint& point : result_.points) {
-      std::error_code error;
-      if (point.precision != checked && !precision_of(point.precision).ok() &&
-          !point.precision.empty() && !std::filesystem::exists(point.precision, error)) {
-        return precision_of(point.precision).status().with_place("--precision");
+      if (point.precision != checked && !point.precision.empty()) {
+        const Status known = check_precision_name(point.precision);
+        DFSIM_RETURN_IF_ERROR(known.with_place("--precision"));
       }
       checked = point.precision;
     }
@@ -300,7 +311,7 @@ class Sweeper {
     DFSIM_RETURN_IF_ERROR(resolve_precision(point.precision, machine.platform).status());
     const auto& imported = graphs.imported.get([&] { return import_model(model_options); });
     if (!imported.ok()) {
-      return imported.status();
+      return with_own_options(imported.status());
     }
     ImportReport report = imported->report;  // for the notes of the choice, which no row has
     DFSIM_ASSIGN_OR_RETURN(PrecisionPlan plan,

@@ -1,4 +1,4 @@
-// What the points of a sweep share: machines of different kinds on one model, in any order, get
+// Points of a sweep share graphs: machines of different kinds on one model, in any order, get
 // the figures of their own prediction.
 #include <algorithm>
 

@@ -11,7 +11,7 @@ namespace {
 std::string config_text(int layers) {
   return R"({"model_type": "llama", "hidden_size": 256, "intermediate_size": 512,
     "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 1000,
-    "max_position_embeddings": 64, "hidden_act": "silu", "tie_word_embeddings": false,
+    "max_position_embeddings": 4096, "hidden_act": "silu", "tie_word_embeddings": false,
     "num_hidden_layers": )" +
          std::to_string(layers) + "}";
 }
