@@ -59,8 +59,7 @@ std::vector<const DeviceSpec*> compute_devices_of(const Platform& platform) {
 }
 
 bool supports(const Platform& platform, Precision precision) {
-  const auto devices = compute_devices_of(platform);
-  return std::all_of(devices.begin(), devices.end(), [&](const DeviceSpec* device) {
+  return std::ranges::all_of(compute_devices_of(platform), [&](const DeviceSpec* device) {
     return has_units(*device, precision_dtype(precision));
   });
 }
@@ -122,10 +121,9 @@ void keep_config_parts(const ConfigTypes& config, bool published, PrecisionPlan*
   }
   std::vector<PrecisionRule> rules;
   for (std::string& name : kept) {
-    PrecisionRule rule;
+    PrecisionRule& rule = rules.emplace_back();
     rule.name = std::move(name);
     rule.implied = true;
-    rules.push_back(std::move(rule));
   }
   plan->rules.insert(plan->rules.begin(), rules.begin(), rules.end());
 }
@@ -237,8 +235,7 @@ class RulesReader {
     return names;
   }
   static bool is_op_type(const std::string& name) {
-    return std::any_of(all_op_defs().begin(), all_op_defs().end(),
-                       [&](const OpDef* def) { return def->op_type == name; });
+    return std::ranges::count(all_op_defs(), name, &OpDef::op_type) > 0;
   }
 
   const std::string& file_;
@@ -263,13 +260,12 @@ Status check_precision_name(const std::string& precision) {
   if (named.ok() || std::filesystem::exists(precision, error)) {
     return ok_status();
   }
-  const bool names_file = precision.ends_with(".yaml") || precision.ends_with(".yml") ||
-                          precision.find('/') != std::string::npos;
-  return invalid_input(names_file
-                           ? fmt::format("{}: no such file of rules; check the path, or give the "
-                                         "name of a precision: {}",
-                                         printable(precision), precision_names())
-                           : named.status().message() + ", or the path of a file of rules");
+  const std::filesystem::path path(precision);
+  if (!path.has_extension() && !path.has_parent_path()) {
+    return invalid_input(named.status().message() + ", or the path of a file of rules");
+  }
+  return invalid_input(fmt::format("{}: no such file of rules; check the path, or name one of {}",
+                                   printable(precision), precision_names()));
 }
 
 StatusOr<PrecisionPlan> read_precision(const std::string& precision) {
@@ -425,11 +421,10 @@ void note_idle_rules(const Graph& executed, const PrecisionPlan& plan, ImportRep
     ++number;
     PrecisionPlan alone;
     alone.rules = {plan.rules[i]};
-    const bool met = plan.rules[i].precision == Precision::kAsIs ||
-                     std::any_of(executed.ops().begin(), executed.ops().end(), [&](const Op& op) {
-                       return precision_at(alone, op) != Precision::kAsIs;
-                     });
-    if (!met) {
+    if (plan.rules[i].precision != Precision::kAsIs &&
+        std::ranges::none_of(executed.ops(), [&](const Op& op) {
+          return precision_at(alone, op) != Precision::kAsIs;
+        })) {
       report->notes.push_back(fmt::format("{}: rule {} meets no operator of the executed graph",
                                           printable(plan.name), number));
     }

@@ -9,8 +9,8 @@ namespace dfsim::inline study {
 // The version of a file; "none" without one. Above 64 MB its size and the time of its last change.
 std::string file_version(const std::string& path);
 
-// The version of a model as the commands take it: a file with the values that it keeps in files of their own,
-// or a folder with a SavedModel or a config.json, perhaps behind "hf:".
+// The version of a model as the commands take it: a file with the values that it keeps in files of
+// their own, or a folder with a SavedModel or a config.json, perhaps behind "hf:".
 std::string model_version(const std::string& path);
 
 }  // namespace dfsim::inline study
