@@ -228,6 +228,25 @@ StatusOr<Platform> load_platform(const std::string& name_or_path) {
   return parse_platform(found.text, found.path);
 }
 
+StatusOr<std::vector<std::string>> platform_files(const std::string& name_or_path) {
+  DFSIM_ASSIGN_OR_RETURN(const FoundFile found,
+                         find_settings_file(FileKind::kPlatform, name_or_path, ""));
+  DFSIM_ASSIGN_OR_RETURN(const YamlNode root, parse_yaml(found.text, found.path));
+  const std::string folder = std::filesystem::path(found.path).parent_path().string();
+  std::vector<std::string> files = {found.path};
+  YamlFields fields(root, found.path, "a hardware file");
+  const YamlNode* devices = fields.list("devices");
+  for (size_t i = 0; devices != nullptr && i < devices->items.size(); ++i) {
+    YamlFields device(devices->items[i], found.path, "a device");
+    if (std::string base; device.text("device", &base)) {
+      DFSIM_ASSIGN_OR_RETURN(const FoundFile inner,
+                             find_settings_file(FileKind::kPlatform, base, folder));
+      files.push_back(inner.path);
+    }
+  }
+  return files;
+}
+
 std::vector<std::string> builtin_platforms() { return builtin_names(FileKind::kPlatform); }
 
 }  // namespace dfsim::inline hardware

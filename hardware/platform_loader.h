@@ -26,6 +26,10 @@ StatusOr<RuntimeSpec> load_runtime(const std::string& name_or_path);
 StatusOr<Platform> parse_platform(std::string_view text, const std::string& file);
 StatusOr<RuntimeSpec> parse_runtime(std::string_view text, const std::string& file);
 
+// The files that load_platform() reads for a platform: its own, then those that its devices are
+// built on. The runtime's is RuntimeSpec::source_file. Errors: those of finding and parsing them.
+StatusOr<std::vector<std::string>> platform_files(const std::string& name_or_path);
+
 // Names of the built-in ones, sorted.
 std::vector<std::string> builtin_platforms();
 std::vector<std::string> builtin_runtimes();

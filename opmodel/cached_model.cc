@@ -70,6 +70,8 @@ std::string device_kind(const DeviceSpec& device) {
     key += fmt::format("|{}:{}:{}", static_cast<int>(peak.dtype), peak.flops_per_s,
                        peak.matrix_flops_per_s);
   }
+  key += fmt::format("|board:{}|clock:{}|cache:{}", device.board_power_w, device.clock_hz,
+                     device.cache_bytes_per_s);
   key += fmt::format("|sustained:{}", device.sustained_memory_bytes_per_s);
   for (const PeakRate& rate : device.sustained) {
     key += fmt::format("|{}:{}:{}", static_cast<int>(rate.dtype), rate.flops_per_s,

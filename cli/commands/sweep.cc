@@ -50,11 +50,11 @@ struct SweepCommand {
 
 OptionTable sweep_table(SweepCommand& o);
 
-// "a,b" and "c", given by two options, are three values.
+// "a,b" and "c", given by two options, are three values (but for names of files with commas).
 Status split_values(std::string_view option, std::vector<std::string>* values) {
   std::vector<std::string> all;
   for (const std::string& text : *values) {
-    for (std::string& value : split(text, ',')) {
+    for (std::string& value : listed_values(text)) {
       if (value.empty()) {
         return invalid_input(fmt::format(
             "{}: found an empty value in '{}', expected values between commas; leave the option "

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/hash.h"
 #include "graphs/onnx/packed_model_internal.h"
 #include "graphs/onnx/tensor_reader_internal.h"
 #include "graphs/ops/onnx_dtype.h"
@@ -70,6 +71,8 @@ class SmallTensorLoader {
     }
   }
 
+  uint64_t digest() const { return read_.digest(); }
+
  private:
   void load(onnx::TensorProto* tensor) {
     if (tensor->data_location() != onnx::TensorProto::EXTERNAL) {
@@ -94,22 +97,25 @@ class SmallTensorLoader {
     std::ifstream file(path, std::ios::binary);
     std::string content(static_cast<size_t>(bytes), '\0');
     if (file.seekg(place->offset) && file.read(content.data(), bytes)) {
+      read_.add(content);
       tensor->set_raw_data(std::move(content));
       tensor->set_data_location(onnx::TensorProto::DEFAULT);
     }
   }
 
   fs::path folder_;
+  Hasher read_;
 };
 
 }  // namespace
 
-void load_small_external(const std::string& folder, onnx::ModelProto* model) {
+uint64_t load_small_external(const std::string& folder, onnx::ModelProto* model) {
   SmallTensorLoader loader(folder.empty() ? fs::path(".") : fs::path(folder));
   loader.load(model->mutable_graph());
   for (auto& function : *model->mutable_functions()) {
     loader.load(function.mutable_node());
   }
+  return loader.digest();
 }
 
 }  // namespace dfsim::inline graphs

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/io/mapped_file.h"
 #include "base/text.h"
 #include "graphs/ir/graph_builder.h"
@@ -279,6 +280,15 @@ StatusOr<ImportedModel> import_content(std::string_view content, const ImportOpt
 
 StatusOr<ImportedModel> import_onnx_bytes(std::string_view content, const ImportOptions& options) {
   return import_content(content, options, std::nullopt);
+}
+
+uint64_t external_values_digest(const std::string& path) {
+  const auto file = MappedFile::open(path);
+  auto proto = file.ok() ? parse_model(file->content()) : StatusOr<onnx::ModelProto>(file.status());
+  if (!proto.ok()) {
+    return Hasher().digest();
+  }
+  return load_small_external(std::filesystem::path(path).parent_path().string(), &*proto);
 }
 
 StatusOr<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options) {

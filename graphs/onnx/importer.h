@@ -8,6 +8,7 @@
 // gzip, or be the only ONNX file of a zip archive.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,11 @@ namespace dfsim::inline graphs {
 // Errors: kNotFound, or kInvalidInput with `path: what is wrong`.
 StatusOr<ImportedModel> import_onnx(const std::string& path, const ImportOptions& options);
 
-// The same from memory; messages carry no path.
+// A digest of the values that import_onnx() reads from files next to the model: these decide about
+// shapes. The same for all models without such files, and for files that cannot be read.
+uint64_t external_values_digest(const std::string& path);
+
+// As import_onnx() from memory; messages carry no path.
 StatusOr<ImportedModel> import_onnx_bytes(std::string_view content, const ImportOptions& options);
 
 }  // namespace dfsim::inline graphs

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <onnx/onnx_pb.h>
+#include <cstdint>
 
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ Status check_kind(std::string_view content);
 
 // Reads the values of small tensors that the model keeps in files of `folder` (shapes, axes,
 // scales); weights are left where they are. A file that is missing leaves the value unknown.
-void load_small_external(const std::string& folder, onnx::ModelProto* model);
+// Returns a digest of the values that were read.
+uint64_t load_small_external(const std::string& folder, onnx::ModelProto* model);
 
 }  // namespace dfsim::inline graphs

@@ -116,7 +116,7 @@ Status yaml_error(const std::string& file, YamlPlace place, std::string_view mes
   return invalid_input(fmt::format("{}:{}:{}: {}", file, place.line, place.column, message));
 }
 
-Status check_yaml_text(std::string_view text, const std::string& file) {
+Status check_yaml_text(std::string_view text, const std::string& file, std::string_view page) {
   if (static_cast<int64_t>(text.size()) > kMaxYamlBytes) {
     return invalid_input(fmt::format("{}: found {}, expected at most {}; give a hardware file",
                                      file, format_bytes(static_cast<Bytes>(text.size())),
@@ -133,7 +133,7 @@ Status check_yaml_text(std::string_view text, const std::string& file) {
   }
   if (!checker.has_content()) {
     return yaml_error(file, YamlPlace{},
-                      "found nothing, expected settings; see docs/reference/hardware.md");
+                      fmt::format("found nothing, expected settings; see {}", page));
   }
   return ok_status();
 }

@@ -166,8 +166,9 @@ std::string describe(const YamlNode& node) {
   return "nothing";
 }
 
-StatusOr<YamlNode> parse_yaml(std::string_view text, const std::string& file) {
-  DFSIM_RETURN_IF_ERROR(check_yaml_text(text, file));
+StatusOr<YamlNode> parse_yaml(std::string_view text, const std::string& file,
+                              std::string_view page) {
+  DFSIM_RETURN_IF_ERROR(check_yaml_text(text, file, page));
   TreeBuilder builder(file);
   try {
     std::istringstream stream{std::string(text)};

@@ -32,8 +32,9 @@ struct YamlNode {
   std::vector<YamlNode> items;  // of a map or list
 };
 
-// `file` only names the place in messages.
-StatusOr<YamlNode> parse_yaml(std::string_view text, const std::string& file);
+// `file` only names the place in messages, `page` the documentation of such files.
+StatusOr<YamlNode> parse_yaml(std::string_view text, const std::string& file,
+                              std::string_view page = kHardwarePage);
 
 // Names a node's kind for messages: "a map", "text 'abc'", "number 12", "nothing".
 std::string describe(const YamlNode& node);

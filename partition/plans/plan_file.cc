@@ -250,7 +250,7 @@ StatusOr<PlanFile> parse_plan(std::string_view text, const std::string& file) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return invalid_input(fmt::format("{}: found nothing, expected a plan; see {}", file, kPage));
   }
-  DFSIM_ASSIGN_OR_RETURN(const YamlNode root, parse_yaml(text, file));
+  DFSIM_ASSIGN_OR_RETURN(const YamlNode root, parse_yaml(text, file, kPage));
   return PlanReader(file).run(root);
 }
 

@@ -116,6 +116,10 @@ JsonTree profile_checks_json(std::span<const ProfileCheck> checks) {
 std::string profile_checks_text(std::span<const ProfileCheck> checks) {
   std::string text;
   for (const ProfileCheck& file : checks) {
+    // The error alone says why nothing could be read.
+    if (file.rows == 0 && file.drops.total() == 0 && !file.problem.empty()) {
+      continue;
+    }
     text += fmt::format("{}: {} of {}\n", file.path, counted(file.rows, "row"),
                         file.devices.empty() ? "no device" : join(file.devices, ", "));
     text += file.drops.total() > 0 ? drops_text(file.drops) : "";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "graphs/llm/llm_import.h"
 #include "graphs/tensorflow/format.h"
 #include "hardware/platform_loader.h"
 #include "study/chain/dispatch_modes.h"
@@ -59,7 +60,10 @@ StatusOr<Platform> load_machine(const std::string& hardware, const std::string& 
 }
 
 std::string runtime_for(const std::string& model_path, const std::string& runtime) {
-  return runtime.empty() && recognise_tensorflow(model_path).has_value() ? "tensorflow" : runtime;
+  // Any folder may be a SavedModel; one with a config.json is imported as a language model.
+  const bool is_tensorflow =
+      runtime.empty() && !is_llm_config(model_path) && recognise_tensorflow(model_path).has_value();
+  return is_tensorflow ? "tensorflow" : runtime;
 }
 
 StatusOr<Platform> machine_with_threads(const std::string& hardware, const std::string& runtime,

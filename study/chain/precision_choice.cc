@@ -59,8 +59,7 @@ std::vector<const DeviceSpec*> compute_devices_of(const Platform& platform) {
 }
 
 bool supports(const Platform& platform, Precision precision) {
-  const auto devices = compute_devices_of(platform);
-  return std::all_of(devices.begin(), devices.end(), [&](const DeviceSpec* device) {
+  return std::ranges::all_of(compute_devices_of(platform), [&](const DeviceSpec* device) {
     return has_units(*device, precision_dtype(precision));
   });
 }
@@ -122,10 +121,9 @@ void keep_config_parts(const ConfigTypes& config, bool published, PrecisionPlan*
   }
   std::vector<PrecisionRule> rules;
   for (std::string& name : kept) {
-    PrecisionRule rule;
+    PrecisionRule& rule = rules.emplace_back();
     rule.name = std::move(name);
     rule.implied = true;
-    rules.push_back(std::move(rule));
   }
   plan->rules.insert(plan->rules.begin(), rules.begin(), rules.end());
 }
@@ -237,8 +235,7 @@ class RulesReader {
     return names;
   }
   static bool is_op_type(const std::string& name) {
-    return std::any_of(all_op_defs().begin(), all_op_defs().end(),
-                       [&](const OpDef* def) { return def->op_type == name; });
+    return std::ranges::count(all_op_defs(), name, &OpDef::op_type) > 0;
   }
 
   const std::string& file_;
@@ -257,6 +254,20 @@ std::vector<Precision> supported_precisions(const Platform& platform) {
   return supported;
 }
 
+Status check_precision_name(const std::string& precision) {
+  const StatusOr<Precision> named = precision_of(precision);
+  std::error_code error;
+  if (named.ok() || std::filesystem::exists(precision, error)) {
+    return ok_status();
+  }
+  const std::filesystem::path path(precision);
+  if (!path.has_extension() && !path.has_parent_path()) {
+    return invalid_input(named.status().message() + ", or the path of a file of rules");
+  }
+  return invalid_input(fmt::format("{}: no such file of rules; check the path, or name one of {}",
+                                   printable(precision), precision_names()));
+}
+
 StatusOr<PrecisionPlan> read_precision(const std::string& precision) {
   PrecisionPlan plan;
   if (precision.empty()) {
@@ -267,13 +278,11 @@ StatusOr<PrecisionPlan> read_precision(const std::string& precision) {
     plan.name = precision;
     plan.base = *named;
   } else {
-    std::error_code error;
-    if (!std::filesystem::exists(precision, error)) {
-      return invalid_input("--precision: " + named.status().message() +
-                           ", or the path of a file of rules");
+    if (const Status exists = check_precision_name(precision); !exists.ok()) {
+      return exists.with_place("--precision");
     }
     DFSIM_ASSIGN_OR_RETURN(const std::string text, read_text_file(precision, kMaxRuleBytes));
-    DFSIM_ASSIGN_OR_RETURN(const YamlNode root, parse_yaml(text, precision));
+    DFSIM_ASSIGN_OR_RETURN(const YamlNode root, parse_yaml(text, precision, kPrecisionPage));
     DFSIM_ASSIGN_OR_RETURN(plan, RulesReader(precision).run(root));
   }
   return plan;
@@ -348,9 +357,11 @@ StatusOr<PrecisionPlan> choose_precision(const std::string& precision, bool trai
   PrecisionPlan plan;
   const DeviceSpec& device = *compute_devices_of(platform).front();
   const Precision converted = own_precision(device);
+  if (converted == Precision::kAsIs || !supports(platform, converted)) {
+    return plan;
+  }
   const ModelPrecision own = find_model_precision(model);
-  if (converted == Precision::kAsIs || own.quantized || own.dtype != DType::kFloat32 ||
-      own.share < kUniformShare || !supports(platform, converted)) {
+  if (own.quantized || own.dtype != DType::kFloat32 || own.share < kUniformShare) {
     return plan;
   }
   plan.base = converted;
@@ -410,11 +421,10 @@ void note_idle_rules(const Graph& executed, const PrecisionPlan& plan, ImportRep
     ++number;
     PrecisionPlan alone;
     alone.rules = {plan.rules[i]};
-    const bool met = plan.rules[i].precision == Precision::kAsIs ||
-                     std::any_of(executed.ops().begin(), executed.ops().end(), [&](const Op& op) {
-                       return precision_at(alone, op) != Precision::kAsIs;
-                     });
-    if (!met) {
+    if (plan.rules[i].precision != Precision::kAsIs &&
+        std::ranges::none_of(executed.ops(), [&](const Op& op) {
+          return precision_at(alone, op) != Precision::kAsIs;
+        })) {
       report->notes.push_back(fmt::format("{}: rule {} meets no operator of the executed graph",
                                           printable(plan.name), number));
     }

@@ -26,6 +26,10 @@ StatusOr<PrecisionPlan> resolve_precision(const std::string& precision, const Pl
 // The same whatever the machine.
 StatusOr<PrecisionPlan> read_precision(const std::string& precision);
 
+// Ok for a precision's name and for a file that exists. Error: which of both is missing, without a
+// place.
+Status check_precision_name(const std::string& precision);
+
 // The type of a config.json's graph that a plan starts from: 16 bits (kUnknown: the file's own)
 // where the plan quantises products, else fp32, as for exported models.
 DType config_dtype(const PrecisionPlan& plan);

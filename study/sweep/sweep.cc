@@ -22,6 +22,7 @@
 #include "study/chain/model_run.h"
 #include "study/chain/precision_choice.h"
 #include "study/prediction/prediction.h"
+#include "study/sweep/input_versions.h"
 #include "study/sweep/sweep_costs.h"
 #include "study/sweep/sweep_groups.h"
 #include "study/sweep/sweep_journal.h"
@@ -51,6 +52,18 @@ SweepFigures sweep_figures(const Prediction& prediction, size_t tasks) {
   figures.unresolved_ops = prediction.unknown.ops;
   figures.bound_only_fraction = prediction.bound_only_share;
   return figures;
+}
+
+// An import names the option --dim, which a sweep has as --param.
+Status with_own_options(const Status& failure) {
+  constexpr std::string_view kImports = "--dim";
+  constexpr std::string_view kOwn = "--param";
+  std::string message = failure.message();
+  for (size_t at = message.find(kImports); at != std::string::npos;
+       at = message.find(kImports, at + kOwn.size())) {
+    message.replace(at, kImports.size(), kOwn);
+  }
+  return Status(failure.code(), message);
 }
 
 class Sweeper {
@@ -176,10 +189,9 @@ class Sweeper {
   Status check_precisions() const {
     std::string checked;
     for (const SweepPoint& point : result_.points) {
-      std::error_code error;
-      if (point.precision != checked && !precision_of(point.precision).ok() &&
-          !point.precision.empty() && !std::filesystem::exists(point.precision, error)) {
-        return precision_of(point.precision).status().with_place("--precision");
+      if (point.precision != checked && !point.precision.empty()) {
+        const Status known = check_precision_name(point.precision);
+        DFSIM_RETURN_IF_ERROR(known.with_place("--precision"));
       }
       checked = point.precision;
     }
@@ -299,17 +311,18 @@ class Sweeper {
     DFSIM_RETURN_IF_ERROR(resolve_precision(point.precision, machine.platform).status());
     const auto& imported = graphs.imported.get([&] { return import_model(model_options); });
     if (!imported.ok()) {
-      return imported.status();
+      return with_own_options(imported.status());
     }
+    ImportReport report = imported->report;  // for the notes of the choice, which no row has
+    DFSIM_ASSIGN_OR_RETURN(PrecisionPlan plan,
+                           choose_precision(point.precision, training.is_training(),
+                                            machine.platform, imported->graph, &report));
     MadeOnce<LoadedModel>* rewritten = nullptr;
     {
       const std::lock_guard lock(graphs.mutex);
-      const RuntimeSpec& runtime = machine.platform.runtime;
-      // Whether published weights are unpacked depends on the machine's units.
-      const std::string units = imported->report.config ? "|" + machine.platform.name : "";
-      rewritten = &graphs.rewritten[{point.mode, point.precision + units,
-                                     runtime.source_file + "|" + runtime.name,
-                                     runs_on_cpu(machine.platform)}];
+      rewritten =
+          &graphs.rewritten[{point.mode, std::move(plan), machine.platform.runtime.source_file,
+                             runs_on_cpu(machine.platform)}];
     }
     const auto& model = rewritten->get(
         [&] { return load_imported(*imported, model_options, training, machine.platform); });
@@ -337,21 +350,24 @@ class Sweeper {
     return options;
   }
 
-  // The version of a model, or of a file of precisions. Any thread.
-  const std::string& version_of(const std::string& file) {
+  // The versions of the model and the file of precisions of a point. Any thread.
+  std::string versions_of(const SweepPoint& point) {
     const std::lock_guard lock(versions_mutex_);
-    std::string& version = versions_[file];
-    if (version.empty()) {
-      version = file_version(file);
+    std::string& model = versions_["model " + point.model];
+    if (model.empty()) {
+      model = model_version(point.model);
     }
-    return version;
+    std::string& precision = versions_["precision " + point.precision];
+    if (precision.empty()) {
+      precision = file_version(point.precision);
+    }
+    return model + "|" + precision;
   }
 
   // The point, and a digest of everything else that its figures depend on. Any thread.
   std::string key_of(const SweepPoint& point) {
     Hasher rest;
-    rest.add(version_of(point.precision));  // a file of rules
-    rest.add(options_.program).add(version_of(point.model)).add(machines_.of(point).version);
+    rest.add(options_.program).add(versions_of(point)).add(machines_.of(point).version);
     rest.add(options_.training.optimizer).add(options_.training.recompute).add(options_.seed);
     for (const auto* list :
          {&options_.model.dims, &options_.model.input_shapes, &options_.model.trip_counts}) {
@@ -378,7 +394,7 @@ class Sweeper {
   std::atomic<size_t> next_group_ = 0;
   std::vector<bool> is_done_;  // by point, with a journal: it is in there
   std::mutex versions_mutex_;
-  std::map<std::string, std::string> versions_;  // by file; entries stay where they are
+  std::map<std::string, std::string> versions_;  // by kind of file and path
   std::mutex progress_mutex_;                    // of what follows
   size_t begun_ = 0;
   Status error_;

@@ -9,7 +9,10 @@
 
 #include "base/io/file.h"
 #include "base/text.h"
+#include "graphs/training/training_names.h"
 #include "hardware/yaml/yaml_fields.h"
+#include "schedulers/registry.h"
+#include "study/chain/precision_choice.h"
 #include "study/sweep/sweep_plan.h"
 
 namespace dfsim::inline study {
@@ -31,7 +34,7 @@ StatusOr<YamlNode> read_sweep_yaml(const std::string& path) {
         printable(path)));
   }
   DFSIM_ASSIGN_OR_RETURN(const std::string text, read_file(path, kMaxYamlBytes));
-  DFSIM_ASSIGN_OR_RETURN(YamlNode root, parse_yaml(text, path));
+  DFSIM_ASSIGN_OR_RETURN(YamlNode root, parse_yaml(text, path, kSweepPage));
   if (root.kind != YamlNode::Kind::kMap) {
     return yaml_error(path, root.place,
                       fmt::format("found {}, expected a map; write 'key: value' pairs, see {}",
@@ -104,11 +107,29 @@ class SweepFileReader {
     return ok_status();
   }
 
+  // Names and series of which the sweep knows what they may be; other values are files.
+  static Status check_value(const std::string& name, const std::string& text) {
+    return name == "batch"       ? parse_series(text, name).status()
+           : name == "mode"      ? check_mode(text).with_place(name)
+           : name == "policy"    ? PolicyRegistry().find(text).status().with_place(name)
+           : name == "precision" ? check_precision_name(text).with_place(name)
+           : name == "combine"   ? check_combine(text).with_place(name)
+           : name == "optimizer" ? optimizer_of(text).status().with_place(name)
+           : name == "recompute" ? recompute_of(text).status().with_place(name)
+                                 : ok_status();
+  }
+
+  // The same with the place in the file.
+  Status check_at(const YamlNode& value, const Status& status) const {
+    return status.ok() ? ok_status() : yaml_error(file_, value.place, status.message());
+  }
+
   // One that is given as an option stays.
   Status read_setting(const std::string& name, const YamlNode& value,
                       const Setting& setting) const {
     std::string text;
     DFSIM_RETURN_IF_ERROR(read_text(name, value, &text));
+    DFSIM_RETURN_IF_ERROR(check_at(value, check_value(name, text)));
     if (*setting.target == setting.default_value) {
       *setting.target = std::move(text);
     }
@@ -122,11 +143,15 @@ class SweepFileReader {
     if (value.kind == YamlNode::Kind::kList) {
       for (const YamlNode& item : value.items) {
         DFSIM_RETURN_IF_ERROR(read_text(name, item, &values.emplace_back()));
+        DFSIM_RETURN_IF_ERROR(check_at(item, check_value(name, values.back())));
       }
     } else {
       std::string text;
       DFSIM_RETURN_IF_ERROR(read_text(name, value, &text));
-      values = split(text, ',');
+      values = listed_values(text);
+      for (const std::string& each : values) {
+        DFSIM_RETURN_IF_ERROR(check_at(value, check_value(name, each)));
+      }
     }
     list->insert(list->begin(), values.begin(), values.end());
     return ok_status();
@@ -143,7 +168,12 @@ class SweepFileReader {
     std::vector<std::string> params;
     for (size_t i = 0; i < value.keys.size(); ++i) {
       std::vector<std::string> series;
-      DFSIM_RETURN_IF_ERROR(read_list(value.keys[i].text, value.items[i], &series));
+      DFSIM_RETURN_IF_ERROR(
+          read_list("param " + printable(value.keys[i].text), value.items[i], &series));
+      for (const std::string& each : series) {
+        const auto extents = parse_series(each, "param " + printable(value.keys[i].text));
+        DFSIM_RETURN_IF_ERROR(check_at(value.items[i], extents.status()));
+      }
       params.push_back(value.keys[i].text + "=" + join(series, ","));
     }
     list->insert(list->begin(), params.begin(), params.end());
@@ -175,6 +205,14 @@ class SweepFileReader {
       }
       if (const YamlNode* param = fields.map("param")) {
         DFSIM_RETURN_IF_ERROR(read_point_params(*param, &point));
+      }
+      for (const auto& [key, text] :
+           {std::pair("precision", &point.precision), std::pair("mode", &point.mode),
+            std::pair("policy", &point.policy)}) {
+        if (const Status known = text->empty() ? ok_status() : check_value(key, *text);
+            !known.ok()) {
+          fields.error(key, known.message());
+        }
       }
       DFSIM_RETURN_IF_ERROR(fields.finish());
       options_.points.push_back(std::move(point));

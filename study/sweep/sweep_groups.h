@@ -2,16 +2,17 @@
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/status.h"
+#include "graphs/passes/precision/precision.h"
 #include "study/chain/model_run.h"
 #include "study/sweep/sweep_costs.h"
 
@@ -32,13 +33,23 @@ class MadeOnce {
   std::optional<StatusOr<T>> value_;
 };
 
+// All that the rewriting of an import depends on. The precision is the plan that the machine
+// resolved: what the point asks for, but NPUs convert fp32 models, and units decide whether
+// published weights are unpacked.
+struct RewritingKey {
+  std::string mode;
+  PrecisionPlan precision;
+  std::string runtime;  // its file
+  bool runs_on_cpu = false;
+
+  auto operator<=>(const RewritingKey&) const = default;
+};
+
 // Graphs and costs that the points of one import share. Freed when the last of them is done.
 struct SharedGraphs {
   MadeOnce<ImportedModel> imported;
   std::mutex mutex;  // of `rewritten`
-  // By mode, precision, runtime and kind of device.
-  std::map<std::tuple<std::string, std::string, std::string, bool>, MadeOnce<LoadedModel>>
-      rewritten;
+  std::map<RewritingKey, MadeOnce<LoadedModel>> rewritten;
   SweepCosts costs;
 };
 

@@ -2,27 +2,26 @@
 // journals use to tell whether a finished point still counts.
 #include "study/sweep/sweep_machines.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 
-#include "base/hash.h"
-#include "base/io/file.h"
 #include "base/text.h"
+#include "hardware/platform_loader.h"
 #include "opmodel/model/model_loader.h"
 #include "opmodel/model/model_manifest.h"
 #include "study/chain/machine_source.h"
+#include "study/sweep/input_versions.h"
 
 namespace dfsim::inline study {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uintmax_t kMostDigestedBytes = 64'000'000;
-
-// The version of the manifest in the directory that an entry of cost_models_of() names.
+// The version of the manifest in the directory that an entry of cost_models_of() names: "NAME=DIR",
+// or a directory alone, whose name may have a '=', too.
 std::string cost_model_version(const std::string& entry) {
-  const fs::path directory = entry.substr(entry.find('=') + 1);
+  std::error_code error;
+  const fs::path directory =
+      fs::is_directory(entry, error) ? entry : entry.substr(entry.find('=') + 1);
   return file_version((directory / kManifestFile).string());
 }
 
@@ -30,22 +29,6 @@ std::string cost_model_version(const std::string& entry) {
 
 SweepMachines::Key SweepMachines::key_of(const SweepPoint& point) {
   return {point.hardware, runtime_for(point.model, point.runtime), point.precision};
-}
-
-std::string file_version(const std::string& path) {
-  std::error_code error;
-  const fs::path file =
-      fs::is_directory(path, error) ? fs::path(path) / "saved_model.pb" : fs::path(path);
-  const auto size = fs::file_size(file, error);
-  if (error) {
-    return "none";
-  }
-  if (size <= kMostDigestedBytes) {
-    const auto content = read_file(file.string(), static_cast<int64_t>(kMostDigestedBytes));
-    return content.ok() ? fmt::format("{:016x}", Hasher().add(*content).digest()) : "none";
-  }
-  const auto time = fs::last_write_time(file, error);
-  return fmt::format("{}@{}", size, time.time_since_epoch().count());
 }
 
 Status SweepMachines::load(const SweepPlan& points, const std::string& cost_model) {
@@ -70,8 +53,12 @@ Status SweepMachines::add(const SweepPoint& point, const std::string& cost_model
     shared = std::move(loaded);
   }
   machine->cost_model = shared;
-  std::vector<std::string> versions = {file_version(machine->platform.source_file),
-                                       file_version(machine->platform.runtime.source_file)};
+  DFSIM_ASSIGN_OR_RETURN(std::vector<std::string> files, platform_files(point.hardware));
+  files.push_back(machine->platform.runtime.source_file);
+  std::vector<std::string> versions;
+  for (const std::string& file : files) {
+    versions.push_back(file_version(file));
+  }
   for (const std::string& model : models) {
     versions.push_back(model + "@" + cost_model_version(model));
   }

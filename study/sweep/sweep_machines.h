@@ -21,7 +21,7 @@ namespace dfsim::inline study {
 struct SweepMachine {
   Platform platform;
   std::shared_ptr<const CostModel> cost_model;
-  // Changes when a file that the machine was read from does.
+  // Changes when a file that the machine was read from does, or its cost model.
   std::string version;
 };
 
@@ -50,10 +50,5 @@ class SweepMachines {
   std::map<Key, std::unique_ptr<SweepMachine>> machines_;
   std::map<std::vector<std::string>, std::shared_ptr<const CostModel>> cost_models_;
 };
-
-// Changes when the content of a file, or of the graph inside a SavedModel's directory, does: a
-// digest, so that copies on several machines have one version; of a file above 64 MB its size and
-// the time of its last change.
-std::string file_version(const std::string& path);
 
 }  // namespace dfsim::inline study

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <functional>
 #include <set>
 
@@ -35,6 +36,14 @@ int64_t next_in_series(int64_t value, int64_t step, bool multiply) {
   return overflow ? 0 : next;
 }
 
+// Whether the whole text is the path of a file or folder, perhaps a config.json's behind "hf:".
+bool names_file(const std::string& text) {
+  constexpr std::string_view kConfigPrefix = "hf:";
+  std::error_code error;
+  return std::filesystem::exists(
+      text.starts_with(kConfigPrefix) ? text.substr(kConfigPrefix.size()) : text, error);
+}
+
 StatusOr<std::vector<std::string>> matching_files(const std::string& pattern) {
   glob_t found = {};
   const int result = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found);
@@ -59,7 +68,7 @@ StatusOr<std::vector<std::string>> model_files(const std::vector<std::string>& p
   std::set<std::string> seen;
   for (const std::string& pattern : patterns) {
     std::vector<std::string> matches = {pattern};
-    if (pattern.find_first_of("*?[") != std::string::npos) {
+    if (pattern.find_first_of("*?[") != std::string::npos && !names_file(pattern)) {
       DFSIM_ASSIGN_OR_RETURN(matches, matching_files(pattern));
     }
     for (std::string& file : matches) {
@@ -172,14 +181,31 @@ Status check_points(const SweepPlan& points) {
                                        point.model.empty() ? "a model" : "hardware",
                                        point.model.empty() ? "--models" : "--hw"));
     }
-    if (point.mode != "infer" && point.mode != "train") {
-      return invalid_input(unknown_name_message("mode", point.mode, {"infer", "train"}));
-    }
+    DFSIM_RETURN_IF_ERROR(check_mode(point.mode));
   }
   return ok_status();
 }
 
 }  // namespace
+
+Status check_combine(const std::string& combine) {
+  const bool known = combine == "product" || combine == "zip";
+  return known ? ok_status()
+               : invalid_input(unknown_name_message("way to combine", combine, {"product", "zip"}));
+}
+
+Status check_mode(const std::string& mode) {
+  const bool known = mode == "infer" || mode == "train";
+  return known ? ok_status()
+               : invalid_input(unknown_name_message("mode", mode, {"infer", "train"}));
+}
+
+std::vector<std::string> listed_values(const std::string& text) {
+  if (text.find(',') != std::string::npos && names_file(text)) {
+    return {text};
+  }
+  return split(text, ',');
+}
 
 StatusOr<std::vector<int64_t>> parse_series(std::string_view text, std::string_view option) {
   const std::vector<std::string> parts = split(text, ':');
@@ -202,7 +228,9 @@ StatusOr<std::vector<int64_t>> parse_series(std::string_view text, std::string_v
   for (int64_t value = first; value != 0 && value <= last;
        value = next_in_series(value, step, multiply)) {
     if (values.size() == kMaxSweepPoints) {
-      return too_many_points(values.size()).with_place(option);
+      return invalid_input(fmt::format(
+          "{}: found more than {} numbers in '{}', expected at most that; give a larger step",
+          option, kMaxSweepPoints, printable(text)));
     }
     values.push_back(value);
   }
@@ -251,9 +279,8 @@ SweepPlan SweepPlan::part(const std::vector<uint32_t>& points) const {
 }
 
 StatusOr<SweepPlan> plan_sweep(const SweepOptions& options) {
-  const std::vector<std::string> kinds = {"product", "zip"};
-  if (std::find(kinds.begin(), kinds.end(), options.combine) == kinds.end()) {
-    return invalid_input(unknown_name_message("way to combine", options.combine, kinds));
+  if (!check_combine(options.combine).ok()) {
+    return check_combine(options.combine).with_place("--combine");
   }
   DFSIM_ASSIGN_OR_RETURN(std::vector<SweepAxis> axes, axes_of(options.axes));
   const bool zip = options.combine == "zip";

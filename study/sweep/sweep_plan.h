@@ -66,4 +66,12 @@ class SweepPlan {
 // under zip, no point, and more points than kMaxSweepPoints. O(points).
 StatusOr<SweepPlan> plan_sweep(const SweepOptions& options);
 
+// Errors: unknown, with the valid ones.
+Status check_combine(const std::string& combine);
+Status check_mode(const std::string& mode);
+
+// The values of "a,b". A text that is the path of a file as a whole is one value, whatever commas
+// its name has.
+std::vector<std::string> listed_values(const std::string& text);
+
 }  // namespace dfsim::inline study

@@ -117,12 +117,14 @@ TEST_CASE("External data: values of small tensors are read, missing files are no
   const auto without = imported();
   REQUIRE(without.ok());
   CHECK(without->report.unresolved.size() == 1);
+  const uint64_t digest_without = external_values_digest((folder / "model.onnx").string());
   std::ofstream(folder / "shapes.bin", std::ios::binary)
       << "12345" << little_endian(3, 8) << little_endian(4, 8);
   const auto with_file = imported();
   REQUIRE(with_file.ok());
   CHECK(with_file->report.unresolved.empty());
   CHECK(shape_of(with_file->graph, "y") == "3x4");
+  CHECK(external_values_digest((folder / "model.onnx").string()) != digest_without);
   // A place outside the folder is not looked at.
   shape->mutable_external_data(0)->set_value("../dfsim_external_shapes/shapes.bin");
   const auto outside = imported();

@@ -17,6 +17,7 @@
 //   et al. 2022 (arXiv:2209.05433), fp8.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -63,12 +64,16 @@ struct PrecisionRule {
   // No user's file has it: whether it matches anything is not reported, and kAsIs leaves an
   // operator as it is whatever the base.
   bool implied = false;
+
+  auto operator<=>(const PrecisionRule&) const = default;
 };
 
 // Weights of 4 or 8 bits: so many along the contracted axis share a scale.
 struct WeightBlocks {
   int64_t elements = 128;
   DType scale = DType::kUnknown;  // kUnknown = the activations' type
+
+  auto operator<=>(const WeightBlocks&) const = default;
 };
 
 // The rewriting of a model. Where several rules match an operator, the last one counts.
@@ -80,6 +85,8 @@ struct PrecisionPlan {
 
   bool empty() const { return base == Precision::kAsIs && rules.empty(); }
   bool uses(Precision precision) const;
+  // An order for maps: equal plans rewrite a model in the same way.
+  auto operator<=>(const PrecisionPlan&) const = default;
 };
 
 // The framework whose converters and lists decide, and the kind of device.
