@@ -10,6 +10,33 @@
 namespace dfsim {
 namespace {
 
+TEST_CASE("gemm-activation: merges the activations of ONNX Runtime's kernel, but not an Erf") {
+  for (const char* activation : {"Relu", "Sigmoid", "Tanh", "LeakyRelu", "Softplus", "Selu", "Elu",
+                                 "HardSigmoid", "Softsign", "ThresholdedRelu", "Erf"}) {
+    INFO(activation);
+    PassCase graph;
+    graph.input("x", {4, 8});
+    graph.weight("w", {8, 2});
+    graph.op("Gemm", {"x", "w"}, "g");
+    graph.op(activation, {"g"}, "y");
+    graph.output("y");
+    CHECK(graph.types_after({"gemm-activation"}) == (std::string(activation) == "Erf"
+                                                         ? Types{"Gemm", "Erf"}
+                                                         : Types{"com.microsoft.FusedGemm"}));
+  }
+}
+
+TEST_CASE("pad-fold: a Pad whose value is left empty stays") {
+  PassCase graph;
+  graph.input("x", {1, 16, 6, 6});
+  graph.ints("pads", {0, 0, 1, 1, 0, 0, 1, 1});
+  graph.op("Pad", {"x", "pads", ""}, "p");
+  graph.weight("w", {16, 16, 3, 3});
+  graph.op("Conv", {"p", "w"}, "y");
+  graph.output("y");
+  CHECK(graph.types_after({"pad-fold"}) == Types{"Pad", "Conv"});
+}
+
 TEST_CASE("function-bodies: Mish, Swish and CastLike run as the operators that define them") {
   PassCase mish(18);
   mish.input("x", {2, 8});
