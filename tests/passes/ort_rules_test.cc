@@ -74,6 +74,25 @@ TEST_CASE("cast-chains: a Cast stays for other readers, and for an output of the
   CHECK(last.types_after({"cast-chains"}) == Types{"Cast"});
 }
 
+// Rotary embedding of half of the channels.
+TEST_CASE("slices-to-split: slices of a slice become a Split, too") {
+  PassCase graph;
+  graph.input("x", {1, 8, 32, 64});
+  graph.ints("0", {0});
+  graph.ints("16", {16});
+  graph.ints("32", {32});
+  graph.ints("64", {64});
+  graph.ints("axis", {3});
+  graph.op("Slice", {"x", "0", "32", "axis"}, "turned");
+  graph.op("Slice", {"x", "32", "64", "axis"}, "kept");
+  graph.op("Slice", {"turned", "0", "16", "axis"}, "a");
+  graph.op("Slice", {"turned", "16", "32", "axis"}, "b");
+  graph.op("Neg", {"b"}, "n");
+  graph.op("Concat", {"n", "a", "turned", "kept"}, "y", {{"axis", int64_t{3}}});
+  graph.output("y");
+  CHECK(graph.types_after({"slices-to-split"}) == Types{"Split", "Split", "Neg", "Concat"});
+}
+
 TEST_CASE("gemm-activation: merges the activations of ONNX Runtime's kernel, but not an Erf") {
   for (const char* activation : {"Relu", "Sigmoid", "Tanh", "LeakyRelu", "Softplus", "Selu", "Elu",
                                  "HardSigmoid", "Softsign", "ThresholdedRelu", "Erf"}) {
