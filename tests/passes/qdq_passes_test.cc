@@ -216,6 +216,46 @@ TEST_CASE("nhwc-int8: moves a residual block's channels last, with one Transpose
   CHECK(format_shape(result.tensor(result.op(OpId(2)).outputs[0]).shape) == "1x8x8x16");
 }
 
+// Tokens between convolutions, as in a block of a transformer for images.
+TEST_CASE("nhwc-int8: the file's own Transposes cancel those of channels last") {
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.quantized_weight("w", {16, 16, 1, 1});
+  graph.pair("x");
+  graph.op("Conv", {"x_dq", "w_dq"}, "c");
+  graph.pair("c");
+  graph.op("Transpose", {"c_dq"}, "t", {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
+  graph.weight("ones", {16});
+  graph.op("LayerNormalization", {"t", "ones"}, "n");
+  graph.op("Transpose", {"n"}, "u", {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
+  graph.pair("u");
+  graph.op("Conv", {"u_dq", "w_dq"}, "d");
+  graph.pair("d");
+  graph.output("d_dq");
+  CHECK(graph.types_after({"qdq", "nhwc-int8"}) ==
+        Types{"QuantizeLinear", "Transpose", "com.microsoft.QLinearConv", "DequantizeLinear",
+              "LayerNormalization", "QuantizeLinear", "com.microsoft.QLinearConv", "Transpose",
+              "DequantizeLinear"});
+}
+
+TEST_CASE("nhwc-int8: a mean in float between convolutions reads channels last") {
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.quantized_weight("w", {16, 16, 1, 1});
+  graph.pair("x");
+  graph.op("Conv", {"x_dq", "w_dq"}, "c");
+  graph.pair("c");
+  graph.op("ReduceMean", {"c_dq"}, "m", {{"axes", std::vector<int64_t>{2, 3}}});
+  graph.pair("m");
+  graph.op("Conv", {"m_dq", "w_dq"}, "d");
+  graph.pair("d");
+  graph.output("d_dq");
+  CHECK(graph.types_after({"qdq", "nhwc-int8"}) ==
+        Types{"QuantizeLinear", "Transpose", "com.microsoft.QLinearConv", "DequantizeLinear",
+              "ReduceMean", "QuantizeLinear", "com.microsoft.QLinearConv", "Transpose",
+              "DequantizeLinear"});
+}
+
 TEST_CASE("nhwc-int8: a pool whose input has its channels in front stays as it is") {
   QuantizedCase graph;
   graph.input("x", {1, 16, 8, 8});

@@ -28,6 +28,9 @@ class ChannelMover {
     for (const TensorId plain : order_) {
       transpose_back(plain);
     }
+    if (!order_.empty()) {
+      move_transposes(graph_);  // those of the file meet the new ones
+    }
   }
 
  private:

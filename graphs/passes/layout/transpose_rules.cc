@@ -35,6 +35,7 @@ const std::map<std::string_view, TransposeRule>& rules() {
       map[type] = TransposeRule::kAxis;
     }
     map["Clip"] = map["CastLike"] = TransposeRule::kFirst;
+    map["QuantizeLinear"] = map["DequantizeLinear"] = TransposeRule::kQuantizer;
     map["Pad"] = TransposeRule::kPad;
     map["Squeeze"] = TransposeRule::kSqueeze;
     map["Unsqueeze"] = TransposeRule::kUnsqueeze;
@@ -76,6 +77,20 @@ bool adapt_axis(EditableGraph& graph, OpId id, const Permutation& perm) {
   }
   std::vector<int64_t> axis = {op.attributes.int_or("axis", softmax ? -1 : 0)};
   if (!source_axes(perm, &axis)) {
+    return false;
+  }
+  graph.attributes(id).set("axis", axis.front());
+  return true;
+}
+
+// A scale per channel is along an axis.
+bool adapt_quantizer(EditableGraph& graph, OpId id, const Permutation& perm) {
+  const Op& op = graph.op(id);
+  if (graph.shape(op.inputs[1]).rank() == 0) {
+    return true;
+  }
+  std::vector<int64_t> axis = {op.attributes.int_or("axis", 1)};
+  if (op.attributes.int_or("block_size", 0) != 0 || !source_axes(perm, &axis)) {
     return false;
   }
   graph.attributes(id).set("axis", axis.front());
@@ -211,6 +226,8 @@ bool adapt_to_source(EditableGraph& graph, OpId id, TransposeRule rule, const Pe
       return true;
     case TransposeRule::kAxis:
       return adapt_axis(graph, id, perm);
+    case TransposeRule::kQuantizer:
+      return adapt_quantizer(graph, id, perm);
     case TransposeRule::kPad:
       return adapt_pad(graph, id, perm);
     case TransposeRule::kReduce:
