@@ -238,6 +238,26 @@ TEST_CASE("nhwc-int8: the file's own Transposes cancel those of channels last") 
               "DequantizeLinear"});
 }
 
+// The skip connection of ConvNeXt begins at a normalisation of tokens.
+TEST_CASE("nhwc-int8: a sum of a convolution and quantised tokens reads channels last") {
+  QuantizedCase graph;
+  graph.input("t", {1, 8, 8, 16});
+  graph.quantized_weight("w", {16, 16, 1, 1});
+  graph.op("Exp", {"t"}, "e");
+  graph.op("Transpose", {"e"}, "x", {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
+  graph.pair("x");
+  graph.op("Conv", {"x_dq", "w_dq"}, "c");
+  graph.pair("c");
+  graph.op("Add", {"c_dq", "x_dq"}, "a");
+  graph.pair("a");
+  graph.op("Conv", {"a_dq", "w_dq"}, "d");
+  graph.pair("d");
+  graph.output("d_dq");
+  const Types types = graph.types_after({"qdq", "nhwc-int8"});
+  CHECK(std::count(types.begin(), types.end(), "com.microsoft.QLinearAdd") == 1);
+  CHECK(std::count(types.begin(), types.end(), "Transpose") == 1);
+}
+
 TEST_CASE("nhwc-int8: a mean in float between convolutions reads channels last") {
   QuantizedCase graph;
   graph.input("x", {1, 16, 8, 8});

@@ -6,6 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "graphs/ops/rules.h"
+
 namespace dfsim::inline graphs {
 namespace {
 
@@ -192,6 +194,13 @@ bool adapt_tile(EditableGraph& graph, OpId id, const Permutation& perm) {
 }  // namespace
 
 TransposeRule transpose_rule(const Op& op) {
+  if (op.domain == kMicrosoft) {
+    if (op.op_type == "QLinearAdd" || op.op_type == "QLinearMul") {
+      return TransposeRule::kBroadcast;
+    }
+    const bool by_element = op.op_type == "QLinearSigmoid" || op.op_type == "QLinearLeakyRelu";
+    return by_element ? TransposeRule::kFirst : TransposeRule::kNone;
+  }
   const auto found = op.domain.empty() ? rules().find(op.op_type) : rules().end();
   return found == rules().end() ? TransposeRule::kNone : found->second;
 }
@@ -207,7 +216,10 @@ std::vector<size_t> transposed_operands(const EditableGraph& graph, const Op& op
       rule == TransposeRule::kAll || rule == TransposeRule::kBroadcast || op.op_type == "Concat";
   std::vector<size_t> list;
   const size_t most = all ? op.inputs.size() : 1;
-  for (size_t i = 0; i < std::min(most, op.inputs.size()); ++i) {
+  // Both operands of a sum of 8 bits have a scale and a zero point behind them, and so has the sum.
+  const size_t step = op.domain == kMicrosoft ? 3 : 1;
+  const size_t end = op.domain == kMicrosoft ? 2 * step : op.inputs.size();
+  for (size_t i = 0; i < std::min({most, end, op.inputs.size()}); i += step) {
     const bool scalar = op.inputs[i].valid() && graph.shape(op.inputs[i]).rank() == 0;
     if (op.inputs[i].valid() && !(rule == TransposeRule::kBroadcast && scalar)) {
       list.push_back(i);
