@@ -190,6 +190,24 @@ TEST_CASE("qdq: products of signed activations stay in float, as x86 has no kern
   CHECK(std::count(types.begin(), types.end(), "Add") == 1);
 }
 
+TEST_CASE("qdq: a choice between bytes and a number becomes QLinearWhere") {
+  for (const bool number : {true, false}) {
+    QuantizedCase graph;
+    graph.input("mask", {1, 8, 8}, DType::kBool);
+    graph.input("x", {1, 8, 8});
+    graph.number("zero", 0);
+    graph.weight("fill", {8});
+    graph.pair("x");
+    graph.op("Where", {"mask", number ? "zero" : "fill", "x_dq"}, "y");
+    graph.pair("y");
+    graph.output("y_dq");
+    CHECK(graph.types_after({"qdq"}) ==
+          (number ? Types{"QuantizeLinear", "com.microsoft.QLinearWhere", "DequantizeLinear"}
+                  : Types{"QuantizeLinear", "DequantizeLinear", "Where", "QuantizeLinear",
+                          "DequantizeLinear"}));
+  }
+}
+
 TEST_CASE("nhwc-int8: moves a residual block's channels last, with one Transpose at either end") {
   QuantizedCase graph;
   graph.input("x", {1, 16, 8, 8});
