@@ -276,6 +276,25 @@ TEST_CASE("nhwc-int8: a sum of a convolution and quantised tokens reads channels
   CHECK(std::count(types.begin(), types.end(), "Transpose") == 1);
 }
 
+// A sum of signed bytes stays in float; its own convolution has channels last, too.
+TEST_CASE("nhwc-int8: bytes follow a Transpose that a DequantizeLinear let pass") {
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.input("y", {1, 16, 8, 8});
+  graph.weight("w", {16, 16, 1, 1}, DType::kInt8);
+  graph.op("QuantizeLinear", {"x", "s", "z128"}, "q");
+  graph.op("QLinearConv", {"q", "s", "z128", "w", "s", "wz", "s", "z128"}, "c");
+  graph.op("DequantizeLinear", {"c", "s", "z128"}, "c_dq");
+  graph.op("Add", {"c_dq", "y"}, "a");
+  graph.op("QuantizeLinear", {"a", "s", "z128"}, "a_q");
+  graph.op("QLinearConv", {"a_q", "s", "z128", "w", "s", "wz", "s", "z128"}, "d");
+  graph.output("d");
+  CHECK(graph.types_after({"nhwc-int8"}) ==
+        Types{"QuantizeLinear", "Transpose", "com.microsoft.QLinearConv", "DequantizeLinear",
+              "Transpose", "QuantizeLinear", "DequantizeLinear", "Add", "QuantizeLinear",
+              "Transpose", "com.microsoft.QLinearConv", "Transpose"});
+}
+
 TEST_CASE("nhwc-int8: a mean in float between convolutions reads channels last") {
   QuantizedCase graph;
   graph.input("x", {1, 16, 8, 8});
