@@ -143,8 +143,8 @@ void split(EditableGraph& graph, TensorId id, const std::vector<Part>& parts) {
   }
 }
 
-// What operators take apart. ONNX Runtime lists these before it makes the first Split, so a slice
-// of a slice counts, but not what an operator with several results makes.
+// The tensors that operators take apart. ONNX Runtime lists them before it makes the first Split,
+// so a slice of a slice counts, but not the results of an operator that has several.
 std::vector<TensorId> candidates(const EditableGraph& graph) {
   std::vector<TensorId> found;
   for (const OpId id : graph.ops()) {
