@@ -74,6 +74,25 @@ TEST_CASE("cast-chains: a Cast stays for other readers, and for an output of the
   CHECK(last.types_after({"cast-chains"}) == Types{"Cast"});
 }
 
+TEST_CASE("common-subexpressions: an output of the graph stands only for what runs after it") {
+  PassCase early;  // ONNX Runtime begins at the last result
+  early.input("x", {4, 8});
+  early.op("Sigmoid", {"x"}, "a");
+  early.op("Sigmoid", {"x"}, "b");
+  early.op("Exp", {"b"}, "z");
+  early.output("a");
+  early.output("z");
+  CHECK(early.types_after({"common-subexpressions"}) == Types{"Sigmoid", "Sigmoid", "Exp"});
+  PassCase late;
+  late.input("x", {4, 8});
+  late.op("Sigmoid", {"x"}, "b");
+  late.op("Exp", {"b"}, "z");
+  late.op("Sigmoid", {"x"}, "a");
+  late.output("a");
+  late.output("z");
+  CHECK(late.types_after({"common-subexpressions"}) == Types{"Sigmoid", "Exp"});
+}
+
 // Rotary embedding of half of the channels.
 TEST_CASE("slices-to-split: slices of a slice become a Split, too") {
   PassCase graph;
