@@ -19,8 +19,9 @@ struct PassLevel {
 
 // Passes that are not here belong to the extended level.
 constexpr std::array kLevels = {
-    PassLevel{"hard-swish", 0},  // no kernel
-    PassLevel{"ort-einsum", 0},  // inside its kernel
+    PassLevel{"hard-swish", 0},   // no kernel
+    PassLevel{"ort-einsum", 0},   // inside its kernel
+    PassLevel{"cast-chains", 0},  // always runs
     PassLevel{"no-ops", kBasic},     PassLevel{"common-subexpressions", kBasic},
     PassLevel{"pad-fold", kBasic},   PassLevel{"conv-fold", kBasic},
     PassLevel{"matmul-add", kBasic}, PassLevel{"merge-reshapes", kBasic},

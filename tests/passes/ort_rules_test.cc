@@ -10,6 +10,135 @@
 namespace dfsim {
 namespace {
 
+// x through Casts of these types, and then to an operator that reads any.
+size_t casts_left(const std::vector<std::pair<DType, int64_t>>& types,
+                  const std::vector<std::string>& passes) {
+  PassCase graph;
+  graph.input("x", {4, 8}, types[0].first);
+  std::string last = "x";
+  for (size_t i = 1; i < types.size(); ++i) {
+    const std::string next = "c" + std::to_string(i);
+    graph.op("Cast", {last}, next, {{"to", types[i].second}});
+    last = next;
+  }
+  graph.op("Concat", {last, last}, "y", {{"axis", int64_t{0}}});
+  graph.output("y");
+  return graph.after(passes).op_count() - 1;
+}
+
+TEST_CASE("cast-chains: what keeps every value, or is narrowed more, goes") {
+  const std::pair boolean(DType::kBool, int64_t{9});
+  const std::pair u8(DType::kUInt8, int64_t{2});
+  const std::pair i8(DType::kInt8, int64_t{3});
+  const std::pair i32(DType::kInt32, int64_t{6});
+  const std::pair i64(DType::kInt64, int64_t{7});
+  const std::pair f16(DType::kFloat16, int64_t{10});
+  const std::pair f32(DType::kFloat32, int64_t{1});
+  const std::pair f64(DType::kFloat64, int64_t{11});
+  const auto left = [](const auto&... types) { return casts_left({types...}, {"cast-chains"}); };
+  CHECK(left(boolean, f32, boolean) == 0);
+  CHECK(left(boolean, i64, boolean) == 0);
+  CHECK(left(i32, i64, i32) == 0);
+  CHECK(left(f32, f64, f32) == 0);
+  CHECK(left(f16, f32, f16) == 0);
+  CHECK(left(boolean, f32, i64) == 1);
+  CHECK(left(boolean, i32, f32) == 1);
+  CHECK(left(boolean, f32, i64, f32) == 1);
+  CHECK(left(i32, i64, f32) == 1);
+  CHECK(left(i64, i32, i8) == 1);
+  CHECK(left(f32, f16, u8) == 1);
+  CHECK(left(i64, i32, f32) == 2);
+  CHECK(left(i32, f32, i32) == 2);
+  CHECK(left(i8, u8, i8) == 2);
+  CHECK(left(f32, boolean, f32) == 2);
+  CHECK(left(f32, i32, f16) == 2);
+  CHECK(left(f32, f16, f32) == 2);
+  CHECK(casts_left({f32, f16, f32}, {"half-as-float"}) == 2);
+}
+
+TEST_CASE("cast-chains: a Cast stays for other readers, and for an output of the graph") {
+  PassCase shared;
+  shared.input("x", {4, 8}, DType::kBool);
+  shared.op("Cast", {"x"}, "real", {{"to", int64_t{1}}});
+  shared.op("Cast", {"real"}, "mask", {{"to", int64_t{9}}});
+  shared.op("Not", {"mask"}, "y");
+  shared.op("Exp", {"real"}, "z");
+  shared.output("y");
+  shared.output("z");
+  CHECK(shared.types_after({"cast-chains"}) == Types{"Cast", "Not", "Exp"});
+  PassCase last;
+  last.input("x", {4, 8}, DType::kBool);
+  last.op("Cast", {"x"}, "real", {{"to", int64_t{1}}});
+  last.op("Cast", {"real"}, "y", {{"to", int64_t{9}}});
+  last.output("y");
+  CHECK(last.types_after({"cast-chains"}) == Types{"Cast"});
+}
+
+TEST_CASE("common-subexpressions: an output of the graph stands only for what runs after it") {
+  PassCase early;  // ONNX Runtime begins at the last result
+  early.input("x", {4, 8});
+  early.op("Sigmoid", {"x"}, "a");
+  early.op("Sigmoid", {"x"}, "b");
+  early.op("Exp", {"b"}, "z");
+  early.output("a");
+  early.output("z");
+  CHECK(early.types_after({"common-subexpressions"}) == Types{"Sigmoid", "Sigmoid", "Exp"});
+  PassCase late;
+  late.input("x", {4, 8});
+  late.op("Sigmoid", {"x"}, "b");
+  late.op("Exp", {"b"}, "z");
+  late.op("Sigmoid", {"x"}, "a");
+  late.output("a");
+  late.output("z");
+  CHECK(late.types_after({"common-subexpressions"}) == Types{"Sigmoid", "Exp"});
+}
+
+// Rotary embedding of half of the channels.
+TEST_CASE("slices-to-split: slices of a slice become a Split, too") {
+  PassCase graph;
+  graph.input("x", {1, 8, 32, 64});
+  graph.ints("0", {0});
+  graph.ints("16", {16});
+  graph.ints("32", {32});
+  graph.ints("64", {64});
+  graph.ints("axis", {3});
+  graph.op("Slice", {"x", "0", "32", "axis"}, "turned");
+  graph.op("Slice", {"x", "32", "64", "axis"}, "kept");
+  graph.op("Slice", {"turned", "0", "16", "axis"}, "a");
+  graph.op("Slice", {"turned", "16", "32", "axis"}, "b");
+  graph.op("Neg", {"b"}, "n");
+  graph.op("Concat", {"n", "a", "turned", "kept"}, "y", {{"axis", int64_t{3}}});
+  graph.output("y");
+  CHECK(graph.types_after({"slices-to-split"}) == Types{"Split", "Split", "Neg", "Concat"});
+}
+
+TEST_CASE("gemm-activation: merges the activations of ONNX Runtime's kernel, but not an Erf") {
+  for (const char* activation : {"Relu", "Sigmoid", "Tanh", "LeakyRelu", "Softplus", "Selu", "Elu",
+                                 "HardSigmoid", "Softsign", "ThresholdedRelu", "Erf"}) {
+    INFO(activation);
+    PassCase graph;
+    graph.input("x", {4, 8});
+    graph.weight("w", {8, 2});
+    graph.op("Gemm", {"x", "w"}, "g");
+    graph.op(activation, {"g"}, "y");
+    graph.output("y");
+    CHECK(graph.types_after({"gemm-activation"}) == (std::string(activation) == "Erf"
+                                                         ? Types{"Gemm", "Erf"}
+                                                         : Types{"com.microsoft.FusedGemm"}));
+  }
+}
+
+TEST_CASE("pad-fold: a Pad whose value is left empty stays") {
+  PassCase graph;
+  graph.input("x", {1, 16, 6, 6});
+  graph.ints("pads", {0, 0, 1, 1, 0, 0, 1, 1});
+  graph.op("Pad", {"x", "pads", ""}, "p");
+  graph.weight("w", {16, 16, 3, 3});
+  graph.op("Conv", {"p", "w"}, "y");
+  graph.output("y");
+  CHECK(graph.types_after({"pad-fold"}) == Types{"Pad", "Conv"});
+}
+
 TEST_CASE("function-bodies: Mish, Swish and CastLike run as the operators that define them") {
   PassCase mish(18);
   mish.input("x", {2, 8});

@@ -190,6 +190,24 @@ TEST_CASE("qdq: products of signed activations stay in float, as x86 has no kern
   CHECK(std::count(types.begin(), types.end(), "Add") == 1);
 }
 
+TEST_CASE("qdq: a choice between bytes and a number becomes QLinearWhere") {
+  for (const bool number : {true, false}) {
+    QuantizedCase graph;
+    graph.input("mask", {1, 8, 8}, DType::kBool);
+    graph.input("x", {1, 8, 8});
+    graph.number("zero", 0);
+    graph.weight("fill", {8});
+    graph.pair("x");
+    graph.op("Where", {"mask", number ? "zero" : "fill", "x_dq"}, "y");
+    graph.pair("y");
+    graph.output("y_dq");
+    CHECK(graph.types_after({"qdq"}) ==
+          (number ? Types{"QuantizeLinear", "com.microsoft.QLinearWhere", "DequantizeLinear"}
+                  : Types{"QuantizeLinear", "DequantizeLinear", "Where", "QuantizeLinear",
+                          "DequantizeLinear"}));
+  }
+}
+
 TEST_CASE("nhwc-int8: moves a residual block's channels last, with one Transpose at either end") {
   QuantizedCase graph;
   graph.input("x", {1, 16, 8, 8});
@@ -214,6 +232,85 @@ TEST_CASE("nhwc-int8: moves a residual block's channels last, with one Transpose
   CHECK(types == Types{"QuantizeLinear", "Transpose", "QLinearConv", "QLinearConv", "QLinearAdd",
                        "NhwcMaxPool", "QLinearGlobalAveragePool", "Transpose", "DequantizeLinear"});
   CHECK(format_shape(result.tensor(result.op(OpId(2)).outputs[0]).shape) == "1x8x8x16");
+}
+
+// Tokens between convolutions, as in a block of a transformer for images.
+TEST_CASE("nhwc-int8: the file's own Transposes cancel those of channels last") {
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.quantized_weight("w", {16, 16, 1, 1});
+  graph.pair("x");
+  graph.op("Conv", {"x_dq", "w_dq"}, "c");
+  graph.pair("c");
+  graph.op("Transpose", {"c_dq"}, "t", {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
+  graph.weight("ones", {16});
+  graph.op("LayerNormalization", {"t", "ones"}, "n");
+  graph.op("Transpose", {"n"}, "u", {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
+  graph.pair("u");
+  graph.op("Conv", {"u_dq", "w_dq"}, "d");
+  graph.pair("d");
+  graph.output("d_dq");
+  CHECK(graph.types_after({"qdq", "nhwc-int8"}) ==
+        Types{"QuantizeLinear", "Transpose", "com.microsoft.QLinearConv", "DequantizeLinear",
+              "LayerNormalization", "QuantizeLinear", "com.microsoft.QLinearConv", "Transpose",
+              "DequantizeLinear"});
+}
+
+// The skip connection of ConvNeXt begins at a normalisation of tokens.
+TEST_CASE("nhwc-int8: a sum of a convolution and quantised tokens reads channels last") {
+  QuantizedCase graph;
+  graph.input("t", {1, 8, 8, 16});
+  graph.quantized_weight("w", {16, 16, 1, 1});
+  graph.op("Exp", {"t"}, "e");
+  graph.op("Transpose", {"e"}, "x", {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
+  graph.pair("x");
+  graph.op("Conv", {"x_dq", "w_dq"}, "c");
+  graph.pair("c");
+  graph.op("Add", {"c_dq", "x_dq"}, "a");
+  graph.pair("a");
+  graph.op("Conv", {"a_dq", "w_dq"}, "d");
+  graph.pair("d");
+  graph.output("d_dq");
+  const Types types = graph.types_after({"qdq", "nhwc-int8"});
+  CHECK(std::count(types.begin(), types.end(), "com.microsoft.QLinearAdd") == 1);
+  CHECK(std::count(types.begin(), types.end(), "Transpose") == 1);
+}
+
+// A sum of signed bytes stays in float; its own convolution has channels last, too.
+TEST_CASE("nhwc-int8: bytes follow a Transpose that a DequantizeLinear let pass") {
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.input("y", {1, 16, 8, 8});
+  graph.weight("w", {16, 16, 1, 1}, DType::kInt8);
+  graph.op("QuantizeLinear", {"x", "s", "z128"}, "q");
+  graph.op("QLinearConv", {"q", "s", "z128", "w", "s", "wz", "s", "z128"}, "c");
+  graph.op("DequantizeLinear", {"c", "s", "z128"}, "c_dq");
+  graph.op("Add", {"c_dq", "y"}, "a");
+  graph.op("QuantizeLinear", {"a", "s", "z128"}, "a_q");
+  graph.op("QLinearConv", {"a_q", "s", "z128", "w", "s", "wz", "s", "z128"}, "d");
+  graph.output("d");
+  CHECK(graph.types_after({"nhwc-int8"}) ==
+        Types{"QuantizeLinear", "Transpose", "com.microsoft.QLinearConv", "DequantizeLinear",
+              "Transpose", "QuantizeLinear", "DequantizeLinear", "Add", "QuantizeLinear",
+              "Transpose", "com.microsoft.QLinearConv", "Transpose"});
+}
+
+TEST_CASE("nhwc-int8: a mean in float between convolutions reads channels last") {
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.quantized_weight("w", {16, 16, 1, 1});
+  graph.pair("x");
+  graph.op("Conv", {"x_dq", "w_dq"}, "c");
+  graph.pair("c");
+  graph.op("ReduceMean", {"c_dq"}, "m", {{"axes", std::vector<int64_t>{2, 3}}});
+  graph.pair("m");
+  graph.op("Conv", {"m_dq", "w_dq"}, "d");
+  graph.pair("d");
+  graph.output("d_dq");
+  CHECK(graph.types_after({"qdq", "nhwc-int8"}) ==
+        Types{"QuantizeLinear", "Transpose", "com.microsoft.QLinearConv", "DequantizeLinear",
+              "ReduceMean", "QuantizeLinear", "com.microsoft.QLinearConv", "Transpose",
+              "DequantizeLinear"});
 }
 
 TEST_CASE("nhwc-int8: a pool whose input has its channels in front stays as it is") {

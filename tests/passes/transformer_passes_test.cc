@@ -43,6 +43,20 @@ void add_layer_norm(PassCase& graph, int64_t axis) {
   graph.output("y");
 }
 
+TEST_CASE("bias-gelu: a GELU by tanh and its bias become FastGelu") {
+  for (const char* approximate : {"none", "tanh"}) {
+    PassCase graph(20);
+    graph.input("x", {2, 4, 8});
+    graph.weight("b", {8});
+    graph.op("Add", {"x", "b"}, "s");
+    graph.op("Gelu", {"s"}, "y", {{"approximate", std::string(approximate)}});
+    graph.output("y");
+    CHECK(graph.types_after({"bias-gelu"}) == Types{std::string(approximate) == "tanh"
+                                                        ? "com.microsoft.FastGelu"
+                                                        : "com.microsoft.BiasGelu"});
+  }
+}
+
 TEST_CASE(
     "gelu: fuses GELU by erf only in ONNX Runtime's order; PyTorch's pass fuses every order") {
   PassCase known;

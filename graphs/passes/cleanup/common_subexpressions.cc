@@ -1,6 +1,10 @@
 // One of several equal operators on equal operands is enough.
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -65,10 +69,72 @@ std::string key_of(const EditableGraph& graph, const Op& op) {
   return key;
 }
 
+bool is_output(const EditableGraph& graph, OpId id) {
+  const auto& outputs = graph.op(id).outputs;
+  return std::any_of(outputs.begin(), outputs.end(), [&](TensorId output) {
+    return output.valid() && graph.tensor(output).is_output;
+  });
+}
+
+// Places of the operators in ONNX Runtime's order: depth first from the last one that no operator
+// reads, later producers first.
+std::map<OpId, size_t> places(const EditableGraph& graph) {
+  std::map<OpId, size_t> place;
+  std::set<OpId> entered;
+  std::vector<std::pair<OpId, bool>> stack;  // second: all producers have their places
+  for (const OpId id : graph.ops()) {
+    const auto& outputs = graph.op(id).outputs;
+    if (std::all_of(outputs.begin(), outputs.end(), [&](TensorId output) {
+          return !output.valid() || graph.readers(output).empty();
+        })) {
+      stack.emplace_back(id, false);
+    }
+  }
+  while (!stack.empty()) {
+    const auto [id, left] = stack.back();
+    stack.pop_back();
+    if (left) {
+      place.emplace(id, place.size());
+    } else if (entered.insert(id).second) {
+      stack.emplace_back(id, true);
+      std::set<OpId> producers;
+      for (const TensorId input : graph.op(id).inputs) {
+        if (input.valid() && graph.producer(input).valid()) {
+          producers.insert(graph.producer(input));
+        }
+      }
+      for (const OpId producer : producers) {
+        stack.emplace_back(producer, false);
+      }
+    }
+  }
+  return place;
+}
+
+// `kept` takes the place of `same`, unless that makes an output of the graph.
+void replace(EditableGraph& graph, OpId same_id, OpId kept_id) {
+  const std::vector<TensorId> same = graph.op(same_id).outputs;
+  const std::vector<TensorId> kept = graph.op(kept_id).outputs;
+  bool possible = true;
+  for (size_t i = 0; i < same.size(); ++i) {
+    possible &= !same[i].valid() || (kept[i].valid() && !graph.tensor(same[i]).is_output);
+  }
+  if (!possible) {
+    return;
+  }
+  graph.remove_op(same_id);
+  for (size_t i = 0; i < same.size(); ++i) {
+    if (same[i].valid()) {
+      graph.replace_reads(same[i], kept[i]);
+    }
+  }
+}
+
 }  // namespace
 
 void share_common_subexpressions(EditableGraph& graph) {
   std::map<std::string, OpId> first;
+  std::map<OpId, size_t> place;
   for (const OpId id : graph.ops()) {
     const std::string key = key_of(graph, graph.op(id));
     if (key.empty()) {
@@ -78,20 +144,15 @@ void share_common_subexpressions(EditableGraph& graph) {
     if (is_new) {
       continue;
     }
-    const std::vector<TensorId> same = graph.op(id).outputs;
-    const std::vector<TensorId> kept = graph.op(entry->second).outputs;
-    bool possible = true;
-    for (size_t i = 0; i < same.size(); ++i) {
-      possible &= !same[i].valid() || (kept[i].valid() && !graph.tensor(same[i]).is_output);
-    }
-    if (possible) {
-      graph.remove_op(id);
-      for (size_t i = 0; i < same.size(); ++i) {
-        if (same[i].valid()) {
-          graph.replace_reads(same[i], kept[i]);
-        }
+    OpId same = id;
+    // The order matters for outputs of the graph: they stay, but may stand for later operators.
+    if (is_output(graph, id) || is_output(graph, entry->second)) {
+      place = place.empty() ? places(graph) : place;
+      if (place[id] < place[entry->second]) {
+        std::swap(same, entry->second);
       }
     }
+    replace(graph, same, entry->second);
   }
 }
 

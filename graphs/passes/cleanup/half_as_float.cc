@@ -99,6 +99,7 @@ class HalfComputer {
     share_parameters();
     choose_kernels();
     keep_dtypes();
+    const size_t given = graph_.tensor_count();
     insert_casts(
         graph_,
         [this](const EditableGraph&, OpId id) {
@@ -114,7 +115,7 @@ class HalfComputer {
         WeightCasts::kAheadForOne);
     restore_outputs();
     for (const OpId id : graph_.ops()) {
-      drop_cast(id);
+      drop_cast(id, given);
     }
   }
 
@@ -248,8 +249,9 @@ class HalfComputer {
   }
 
   // A cast to the type that its operand has by now, or back to the type before the cast ahead of
-  // it.
-  void drop_cast(OpId id) {
+  // it. If the file has both of those (results below `given`), they round, and ONNX Runtime keeps
+  // them.
+  void drop_cast(OpId id, size_t given) {
     if (!graph_.alive(id) || graph_.op(id).op_type != "Cast" || !graph_.op(id).domain.empty()) {
       return;
     }
@@ -261,7 +263,8 @@ class HalfComputer {
     }
     TensorId source = operand;
     const OpId before = graph_.producer(operand);
-    if (is_half(operand) && before.valid() && graph_.op(before).op_type == "Cast") {
+    const bool in_file = operand.index() < given && result.index() < given;
+    if (is_half(operand) && before.valid() && graph_.op(before).op_type == "Cast" && !in_file) {
       source = graph_.op(before).inputs[0];
     }
     if (graph_.tensor(source).dtype == dtype) {

@@ -15,8 +15,9 @@ using pattern::any;
 
 constexpr std::array<std::string_view, 5> kConvActivations = {"Relu", "Sigmoid", "Tanh",
                                                               "LeakyRelu", "HardSigmoid"};
-constexpr std::array<std::string_view, 5> kGemmActivations = {"Relu", "Sigmoid", "Tanh",
-                                                              "LeakyRelu", "Softplus"};
+constexpr std::array<std::string_view, 10> kGemmActivations = {
+    "Relu", "Sigmoid", "Tanh",        "LeakyRelu", "Softplus",
+    "Selu", "Elu",     "HardSigmoid", "Softsign",  "ThresholdedRelu"};
 
 template <size_t N>
 bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -61,7 +62,7 @@ bool is_summed_by_ort(const EditableGraph& graph, OpId conv) {
          graph.tensor(op.outputs[0]).dtype == DType::kFloat32;
 }
 
-// x * HardSigmoid(x)
+// x * HardSigmoid(x), unless the graph hands out the product: ONNX Runtime keeps that.
 bool fuse_hard_swish(EditableGraph& graph, OpId conv) {
   const TensorId result = graph.op(conv).outputs[0];
   if (graph.readers(result).size() != 2 || graph.tensor(result).is_output) {
@@ -70,7 +71,8 @@ bool fuse_hard_swish(EditableGraph& graph, OpId conv) {
   const Pattern swish = pattern::op("Mul", {any(0), pattern::op("HardSigmoid", {any(0)})});
   for (const OpId reader : graph.readers(result)) {
     const auto found = match(graph, swish, reader);
-    if (found && found->tensors[0] == result) {
+    if (found && found->tensors[0] == result &&
+        !graph.tensor(graph.op(reader).outputs[0]).is_output) {
       fuse_into(graph, conv, found->ops, graph.op(reader).outputs[0], "FusedConv", "HardSwish");
       return true;
     }

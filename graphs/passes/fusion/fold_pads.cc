@@ -7,9 +7,10 @@ namespace dfsim::inline graphs {
 namespace {
 
 // Begins, then ends, of all axes; none when something else than zeros is added at the end of axes.
+// ONNX Runtime leaves a Pad whose third operand is named "" (zeros, too) where it is.
 std::optional<std::vector<int64_t>> zero_pads(const EditableGraph& graph, const Op& pad) {
-  const bool zeros = pad.inputs.size() < 3 || !pad.inputs[2].valid() ||
-                     graph.scalar(pad.inputs[2]).value_or(1) == 0;
+  const bool zeros = pad.inputs.size() < 3 ||
+                     (pad.inputs[2].valid() && graph.scalar(pad.inputs[2]).value_or(1) == 0);
   if (pad.attributes.string_or("mode", "constant") != "constant" || !zeros ||
       (pad.inputs.size() > 3 && pad.inputs[3].valid())) {
     return std::nullopt;

@@ -117,9 +117,11 @@ void fuse_bias_gelu(EditableGraph& graph) {
           bias.rank() != 1 || x.rank() < 1 || x[x.rank() - 1].extent() != bias[0].extent()) {
         continue;
       }
+      // A GELU that the file asks to approximate by tanh is the one of FastGelu.
+      const bool by_tanh = graph.op(id).attributes.string_or("approximate", "none") == "tanh";
       Op fused;
       fused.domain = kMicrosoft;
-      fused.op_type = fused_type;
+      fused.op_type = by_tanh ? "FastGelu" : fused_type;
       fused.inputs = {found->tensors[0], found->tensors[1]};
       fused.outputs = {graph.op(id).outputs[0]};
       graph.fuse(found->ops, std::move(fused));

@@ -91,6 +91,8 @@ class QuantizedFuser {
       gemm(id);
     } else if (type == "Concat") {
       concat(id);
+    } else if (type == "Where") {
+      where(id);
     } else if (is_among(kBinary, type) && keeps_type(id, {0, 1})) {
       become(id, "QLinear" + std::string(type), kMicrosoft, {0, 1}, {});
     } else if (is_among(kUnary, type) && keeps_type(id, {0})) {
@@ -361,6 +363,45 @@ class QuantizedFuser {
       sources.push_back(source);
     }
     finish(id, quantise, std::move(fused), sources);
+  }
+
+  // A choice between bytes, or between bytes and a number: ONNX Runtime's WhereDummyDq quantises
+  // that.
+  void where(OpId id) {
+    const Op& op = graph_.op(id);
+    const OpId quantise = quantiser(id);
+    const std::array<OpId, 2> sources = {byte_dequantiser(op.inputs[1]),
+                                         byte_dequantiser(op.inputs[2])};
+    const auto fits = [&](size_t side) {
+      const TensorId value = op.inputs[side + 1];
+      return sources[side].valid() ||
+             (graph_.is_parameter(value) && graph_.shape(value).rank() == 0);
+    };
+    if (!quantise.valid() || !is_byte(graph_.op(quantise).outputs[0]) || !keeps_type(id, {1, 2}) ||
+        !fits(0) || !fits(1) || (!sources[0].valid() && !sources[1].valid())) {
+      return;
+    }
+    Op fused = op;
+    fused.op_type = "QLinearWhere";
+    fused.domain = kMicrosoft;
+    fused.inputs.resize(1);
+    std::vector<OpId> read;
+    for (size_t side = 0; side < sources.size(); ++side) {
+      if (sources[side].valid()) {
+        add_quantised(sources[side], &fused.inputs);
+        read.push_back(sources[side]);
+        continue;
+      }
+      const DType dtype = graph_.tensor(graph_.op(quantise).outputs[0]).dtype;
+      const std::string name = graph_.tensor(op.inputs[side + 1]).name;
+      fused.inputs.push_back(graph_.add_constant(name + "/byte", {dtype, {}, {1}, {}}));
+      fused.inputs.push_back(
+          graph_.add_constant(name + "/scale", {DType::kFloat32, {}, {}, {1.0}}));
+      fused.inputs.push_back(graph_.add_constant(name + "/zero", {dtype, {}, {0}, {}}));
+    }
+    const auto& result = graph_.op(quantise).inputs;
+    fused.inputs.insert(fused.inputs.end(), result.begin() + 1, result.end());
+    finish(id, quantise, std::move(fused), read);
   }
 
   // The same tensor, or constants of equal value.

@@ -28,6 +28,10 @@ class ChannelMover {
     for (const TensorId plain : order_) {
       transpose_back(plain);
     }
+    if (!order_.empty()) {
+      move_transposes(graph_);  // those of the file meet the new ones
+      quantise_moved();
+    }
   }
 
  private:
@@ -164,6 +168,49 @@ class ChannelMover {
     if (tensor.is_output || !graph_.readers(plain).empty()) {
       add_transpose(tensor.name + "/transpose_back", last_.at(plain), plain, {0, 3, 1, 2});
     }
+  }
+
+  // A Transpose that came to be behind a DequantizeLinear gets a QuantizeLinear and a
+  // DequantizeLinear behind it: ONNX Runtime keeps it movable by bytes like this.
+  void quantise_moved() {
+    for (const OpId id : graph_.ops()) {
+      const Op& op = graph_.op(id);
+      const OpId source = op.op_type == "Transpose" ? graph_.producer(op.inputs[0]) : OpId();
+      if (!source.valid() || graph_.op(source).op_type != "DequantizeLinear" ||
+          !is_byte(graph_.op(source).inputs[0]) ||
+          graph_.shape(graph_.op(source).inputs[1]).rank() != 0 ||
+          graph_.tensor(op.outputs[0]).is_output) {
+        continue;
+      }
+      const OpId next = graph_.sole_reader(op.outputs[0]);
+      if (!next.valid() || graph_.op(next).op_type != "QuantizeLinear") {
+        quantise(id, source);
+      }
+    }
+  }
+
+  bool is_byte(TensorId id) const { return dtype_bits(graph_.tensor(id).dtype) == 8; }
+
+  void quantise(OpId transpose, OpId source) {
+    const TensorId result = graph_.op(transpose).outputs[0];
+    const Tensor tensor = graph_.tensor(result);
+    const auto open = graph_.open_axes(result);
+    Op quantise = graph_.op(source);
+    Op dequantise = graph_.op(source);
+    const TensorId moved =
+        graph_.add_tensor(tensor.name + "/moved", tensor.dtype, tensor.shape, open);
+    const TensorId bytes = graph_.add_tensor(
+        tensor.name + "/bytes", graph_.tensor(quantise.inputs[0]).dtype, tensor.shape, open);
+    quantise.op_type = "QuantizeLinear";
+    quantise.name = tensor.name + "/quantise";
+    quantise.inputs[0] = moved;
+    quantise.outputs = {bytes};
+    dequantise.name = tensor.name + "/dequantise";
+    dequantise.inputs[0] = bytes;
+    dequantise.outputs = {result};
+    graph_.set_output(transpose, 0, moved);
+    graph_.add_op(std::move(quantise));
+    graph_.add_op(std::move(dequantise));
   }
 
   static constexpr int kTransposeVersion = 13;

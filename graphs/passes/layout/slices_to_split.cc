@@ -143,25 +143,29 @@ void split(EditableGraph& graph, TensorId id, const std::vector<Part>& parts) {
   }
 }
 
-}  // namespace
-
-void slices_to_split(EditableGraph& graph) {
+// The tensors that operators take apart. ONNX Runtime lists them before it makes the first Split,
+// so a slice of a slice counts, but not the results of an operator that has several.
+std::vector<TensorId> candidates(const EditableGraph& graph) {
+  std::vector<TensorId> found;
   for (const OpId id : graph.ops()) {
-    if (!graph.alive(id)) {
-      continue;
-    }
     const Op& op = graph.op(id);
     const bool takes = op.domain.empty() && op.version >= kFirstVersion &&
                        (op.op_type == "Gather" || op.op_type == "Slice");
     if (!takes || graph.is_parameter(op.inputs[0]) || !graph.shape(op.inputs[0]).is_static()) {
       continue;
     }
-    const TensorId source = op.inputs[0];
-    // ONNX Runtime does not look behind operators of several results.
-    const OpId producer = graph.producer(source);
-    if (producer.valid() && graph.op(producer).outputs.size() > 1) {
-      continue;
+    const OpId producer = graph.producer(op.inputs[0]);
+    if (!producer.valid() || graph.op(producer).outputs.size() == 1) {
+      found.push_back(op.inputs[0]);
     }
+  }
+  return found;
+}
+
+}  // namespace
+
+void slices_to_split(EditableGraph& graph) {
+  for (const TensorId source : candidates(graph)) {
     const std::vector<Part> parts = parts_of(graph, source);
     if (!parts.empty()) {
       split(graph, source, parts);

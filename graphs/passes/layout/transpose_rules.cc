@@ -6,6 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "graphs/ops/rules.h"
+
 namespace dfsim::inline graphs {
 namespace {
 
@@ -35,6 +37,7 @@ const std::map<std::string_view, TransposeRule>& rules() {
       map[type] = TransposeRule::kAxis;
     }
     map["Clip"] = map["CastLike"] = TransposeRule::kFirst;
+    map["QuantizeLinear"] = map["DequantizeLinear"] = TransposeRule::kQuantizer;
     map["Pad"] = TransposeRule::kPad;
     map["Squeeze"] = TransposeRule::kSqueeze;
     map["Unsqueeze"] = TransposeRule::kUnsqueeze;
@@ -76,6 +79,20 @@ bool adapt_axis(EditableGraph& graph, OpId id, const Permutation& perm) {
   }
   std::vector<int64_t> axis = {op.attributes.int_or("axis", softmax ? -1 : 0)};
   if (!source_axes(perm, &axis)) {
+    return false;
+  }
+  graph.attributes(id).set("axis", axis.front());
+  return true;
+}
+
+// A scale per channel is along an axis.
+bool adapt_quantizer(EditableGraph& graph, OpId id, const Permutation& perm) {
+  const Op& op = graph.op(id);
+  if (graph.shape(op.inputs[1]).rank() == 0) {
+    return true;
+  }
+  std::vector<int64_t> axis = {op.attributes.int_or("axis", 1)};
+  if (op.attributes.int_or("block_size", 0) != 0 || !source_axes(perm, &axis)) {
     return false;
   }
   graph.attributes(id).set("axis", axis.front());
@@ -177,6 +194,13 @@ bool adapt_tile(EditableGraph& graph, OpId id, const Permutation& perm) {
 }  // namespace
 
 TransposeRule transpose_rule(const Op& op) {
+  if (op.domain == kMicrosoft) {
+    if (op.op_type == "QLinearAdd" || op.op_type == "QLinearMul") {
+      return TransposeRule::kBroadcast;
+    }
+    const bool by_element = op.op_type == "QLinearSigmoid" || op.op_type == "QLinearLeakyRelu";
+    return by_element ? TransposeRule::kFirst : TransposeRule::kNone;
+  }
   const auto found = op.domain.empty() ? rules().find(op.op_type) : rules().end();
   return found == rules().end() ? TransposeRule::kNone : found->second;
 }
@@ -192,7 +216,10 @@ std::vector<size_t> transposed_operands(const EditableGraph& graph, const Op& op
       rule == TransposeRule::kAll || rule == TransposeRule::kBroadcast || op.op_type == "Concat";
   std::vector<size_t> list;
   const size_t most = all ? op.inputs.size() : 1;
-  for (size_t i = 0; i < std::min(most, op.inputs.size()); ++i) {
+  // Both operands of a sum of 8 bits have a scale and a zero point behind them, and so has the sum.
+  const size_t step = op.domain == kMicrosoft ? 3 : 1;
+  const size_t end = op.domain == kMicrosoft ? 2 * step : op.inputs.size();
+  for (size_t i = 0; i < std::min({most, end, op.inputs.size()}); i += step) {
     const bool scalar = op.inputs[i].valid() && graph.shape(op.inputs[i]).rank() == 0;
     if (op.inputs[i].valid() && !(rule == TransposeRule::kBroadcast && scalar)) {
       list.push_back(i);
@@ -211,6 +238,8 @@ bool adapt_to_source(EditableGraph& graph, OpId id, TransposeRule rule, const Pe
       return true;
     case TransposeRule::kAxis:
       return adapt_axis(graph, id, perm);
+    case TransposeRule::kQuantizer:
+      return adapt_quantizer(graph, id, perm);
     case TransposeRule::kPad:
       return adapt_pad(graph, id, perm);
     case TransposeRule::kReduce:

@@ -16,6 +16,7 @@ enum class TransposeRule {
   kFirst,      // the first operand and the result
   kBroadcast,  // operands of lower rank are widened first; scalars stay
   kAxis,       // first operand (Concat: all); an attribute `axis` follows
+  kQuantizer,  // as kFirst; `axis` of a scale per channel follows
   kPad,
   kReduce,
   kSqueeze,
