@@ -20,23 +20,7 @@ struct ProfilesOptions {
   bool json = false;
 };
 
-// Error: a name that says nothing about the kind of profile to write there.
-Status check_profile_name(const std::string& output) {
-  std::string_view name = output;
-  if (name.ends_with(".gz") || name.ends_with(".xz")) {
-    name.remove_suffix(3);
-  }
-  if (output == "-" || name.ends_with(".csv") || name.ends_with(".jsonl")) {
-    return ok_status();
-  }
-  return invalid_input(fmt::format(
-      "-o {}: found another ending, expected .csv or .jsonl, with or without .gz or .xz; name it "
-      "so",
-      printable(output)));
-}
-
 Status run_import(const ProfilesOptions& options, const GlobalOptions& global) {
-  DFSIM_RETURN_IF_ERROR(check_profile_name(options.output));
   DFSIM_ASSIGN_OR_RETURN(const ProfileImport imported, import_measurements(options.source));
   DFSIM_RETURN_IF_ERROR(write_profile(imported.profile, options.output));
   const std::string text =
