@@ -4,8 +4,8 @@
 //   right operand another operator computes copies that operand into panels first. Rows of
 //   campaigns are mostly of one thread, of many rows and of constant weights, so trees predict the
 //   other cases two to five times too short.
-// Method: nanoseconds per element, the least over the measured processors: of 400 measured GRUs and
-//   8,000 batched products on four of them, one in a thousand took less than 0.9 times that.
+// Method: nanoseconds per element, the least over the measured processors: of 491 measured GRUs on
+//   four of them, six took less than 0.9 times that, of 7,167 batched products none.
 // Internal to opmodel.
 #pragma once
 
@@ -16,8 +16,9 @@
 namespace dfsim::inline opmodel {
 
 // Microseconds of the results' functions and of the products of RNN and GRU at the device's peak; 0
-// for other operators and where that rate or a shape is not known. O(1).
-double serial_recurrence_us(const OpDescriptor& op, const DeviceSpec& device);
+// for other operators and where that rate or a shape is not known. `has_rows`: a model was trained
+// on the form, so that only the least time of an RNN's functions limits it. O(1).
+double serial_recurrence_us(const OpDescriptor& op, const DeviceSpec& device, bool has_rows);
 
 // Microseconds that MatMul takes to copy a right operand that is not a weight; 0 for one row, which
 // needs no copy, and for other operators. O(rank).
