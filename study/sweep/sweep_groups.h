@@ -42,7 +42,7 @@ struct RewritingKey {
   std::string runtime;  // its file
   bool runs_on_cpu = false;
 
-  auto operator<=>(const RewritingKey&) const = default;
+  auto operator<=>(const RewritingKey&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // Graphs and costs that the points of one import share. Freed when the last of them is done.

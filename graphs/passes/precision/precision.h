@@ -65,7 +65,7 @@ struct PrecisionRule {
   // operator as it is whatever the base.
   bool implied = false;
 
-  auto operator<=>(const PrecisionRule&) const = default;
+  auto operator<=>(const PrecisionRule&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // Weights of 4 or 8 bits: so many along the contracted axis share a scale.
@@ -73,7 +73,7 @@ struct WeightBlocks {
   int64_t elements = 128;
   DType scale = DType::kUnknown;  // kUnknown = the activations' type
 
-  auto operator<=>(const WeightBlocks&) const = default;
+  auto operator<=>(const WeightBlocks&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // The rewriting of a model. Where several rules match an operator, the last one counts.
@@ -86,7 +86,7 @@ struct PrecisionPlan {
   bool empty() const { return base == Precision::kAsIs && rules.empty(); }
   bool uses(Precision precision) const;
   // An order for maps: equal plans rewrite a model in the same way.
-  auto operator<=>(const PrecisionPlan&) const = default;
+  auto operator<=>(const PrecisionPlan&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 // The framework whose converters and lists decide, and the kind of device.
