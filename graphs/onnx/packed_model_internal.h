@@ -3,8 +3,8 @@
 #pragma once
 
 #include <onnx/onnx_pb.h>
-#include <cstdint>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

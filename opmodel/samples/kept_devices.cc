@@ -42,6 +42,16 @@ Status check_bare_devices(std::span<const DeviceSpec> bare, const TrainingData& 
   return ok_status();
 }
 
+std::vector<DeviceSpec> with_devices_of_before(std::vector<DeviceSpec> now,
+                                               std::span<const DeviceSpec> before) {
+  for (const DeviceSpec& device : before) {
+    if (std::ranges::count(now, device.model, &DeviceSpec::model) == 0) {
+      now.push_back(device);
+    }
+  }
+  return now;
+}
+
 void keep_devices(std::span<const std::string> names, TrainingData* data) {
   std::erase_if(data->samples, [&](const Sample& sample) {
     return !names.empty() && std::ranges::count(names, data->devices[sample.device].model) == 0;

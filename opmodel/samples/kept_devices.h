@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "opmodel/samples/training_data.h"
@@ -15,6 +16,10 @@ Status check_kept_devices(std::span<const std::string> names, const TrainingData
 
 // Error: the same for rates by bare loops (ModelManifest::bare_devices).
 Status check_bare_devices(std::span<const DeviceSpec> bare, const TrainingData& data);
+
+// Both, where `now` comes first and a model of before counts only if it is not in there.
+std::vector<DeviceSpec> with_devices_of_before(std::vector<DeviceSpec> now,
+                                               std::span<const DeviceSpec> before);
 
 // Removes the samples of all other devices; none where `names` is empty. O(samples x names).
 void keep_devices(std::span<const std::string> names, TrainingData* data);

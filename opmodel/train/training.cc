@@ -111,6 +111,7 @@ class Training {
     }
     DFSIM_ASSIGN_OR_RETURN(old_, TrainedModel::load(options_.extend));
     old_data_ = old_->manifest().data;
+    old_bare_devices_ = old_->manifest().bare_devices;
     if (old_->manifest().rows_file.empty()) {
       report_.continued = true;
       return ok_status();
@@ -406,7 +407,7 @@ class Training {
     manifest.rows_used = rows_used_;
     manifest.rows_dropped = data_.drops.total();
     manifest.devices = data_.devices;
-    manifest.bare_devices = options_.bare_devices;
+    manifest.bare_devices = with_devices_of_before(options_.bare_devices, old_bare_devices_);
     manifest.overheads_us = options_.overheads;
     if (old_ != nullptr) {
       const ModelManifest& old = old_->manifest();
@@ -415,9 +416,6 @@ class Training {
       for (const DeviceSpec& device : old.devices) {
         if (manifest.find_device(device.model) == nullptr) {
           manifest.devices.push_back(device);
-          if (const DeviceSpec* const bare = old.find_bare_device(device.model)) {
-            manifest.bare_devices.push_back(*bare);
-          }
           if (old.overhead_us(device.model) > 0) {
             manifest.overheads_us.emplace_back(device.model, old.overhead_us(device.model));
           }
@@ -433,6 +431,7 @@ class Training {
   Profile profile_;
   std::unique_ptr<TrainedModel> old_;  // only while its trees are to be kept
   std::vector<DataSource> old_data_;
+  std::vector<DeviceSpec> old_bare_devices_;  // of the model to extend
   TrainingData data_;
   int64_t rows_used_ = 0;
   std::vector<ChosenPart> chosen_;

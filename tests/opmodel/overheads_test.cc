@@ -106,6 +106,14 @@ TEST_CASE("Training: a model keeps its devices' rates by bare loops, and refuses
   CHECK(kept->peak_flops_per_s(DType::kFloat32, false) == 1.25e12);
   CHECK((*model)->manifest().find_bare_device("another") == nullptr);
 
+  // A model that is extended without them keeps them.
+  TrainOptions more = fast_options();
+  more.extend = folder / "toy";
+  train(toy_profile(200, 2), folder / "more", more);
+  const auto extended = TrainedModel::load(folder / "more");
+  REQUIRE(extended.ok());
+  CHECK((*extended)->manifest().find_bare_device(kToyDevice) != nullptr);
+
   options.bare_devices[0].model = "another";
   const auto refused = train_model(profile, options, folder / "other", {});
   REQUIRE_FALSE(refused.ok());

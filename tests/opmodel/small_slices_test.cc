@@ -19,14 +19,14 @@ DeviceSpec device_of(DeviceType type) {
 
 TEST_CASE("Small slices: the result's bytes, its runs and a start limit the time") {
   const OpDescriptor last = operator_of("Slice", {{1, 512, 1000}, {1}, {1}}, {1, 1, 1000});
-  // 8,000 bytes at 3.3 GB/s in one run.
-  const double copied_us = 8000 / 3.3e9 * 1e6;
-  CHECK(small_slice_limit_us(last, device_of(DeviceType::kCpu)) == Approx(2 + 0.01 + copied_us));
+  // 8,000 bytes at 5 GB/s in one run.
+  const double copied_us = 8000 / 5e9 * 1e6;
+  CHECK(small_slice_limit_us(last, device_of(DeviceType::kCpu)) == Approx(20.02 + copied_us));
   CHECK(small_slice_limit_us(last, device_of(DeviceType::kGpu)) == Approx(2 + 3 + copied_us));
   // 512 runs of 10.
   const OpDescriptor columns = operator_of("Slice", {{1, 512, 1000}}, {1, 512, 10});
   CHECK(small_slice_limit_us(columns, device_of(DeviceType::kCpu)) ==
-        Approx(2 + 5.12 + 2 * 4 * 5120 / 3.3e9 * 1e6));
+        Approx(20 + 10.24 + 2 * 4 * 5120 / 5e9 * 1e6));
   const OpDescriptor half = operator_of("Slice", {{1, 512, 1000}}, {1, 256, 1000});
   CHECK(small_slice_limit_us(half, device_of(DeviceType::kCpu)) == 0);
   const OpDescriptor other = operator_of("Gather", {{1, 512, 1000}}, {1, 1, 1000});

@@ -5,6 +5,7 @@
 
 #include "datasets/profiles/profile.h"
 #include "opmodel/features/feature_writer.h"
+#include "opmodel/model/laws/cpu/kernel_terms.h"
 
 namespace dfsim::inline opmodel {
 
@@ -31,9 +32,10 @@ double run_of(const Extents& x, const Extents& y) {
 
 double small_slice_limit_us(const OpDescriptor& op, const DeviceSpec& device) {
   constexpr double kSmall = 0.25;
-  constexpr double kShareOfBandwidth = 0.33;
-  constexpr double kStartUs = 2;
-  constexpr double kRunNs = 10;
+  constexpr double kShareOfBandwidth = 0.5;
+  constexpr double kStartUs = 20;  // on the measured core, between other kernels; 3 alone
+  constexpr double kKernelUs = 2;  // on a GPU, with its launch on top
+  constexpr double kRunNs = 20;
   if (op.op_type != "Slice" || op.input_extents.empty() || op.output_extents.empty() ||
       op.input_extents[0].size() != op.output_extents[0].size() || device.memory_bytes_per_s <= 0) {
     return 0;
@@ -46,10 +48,11 @@ double small_slice_limit_us(const OpDescriptor& op, const DeviceSpec& device) {
   }
   const double bytes = 2 * results * dtype_bits(op.dtype) / 8;
   const double copied_us = bytes / (kShareOfBandwidth * device.memory_bytes_per_s) * 1e6;
-  const bool gpu = device.type == DeviceType::kGpu;
-  const double runs_us = gpu ? 0 : results / run_of(x, y) * kRunNs / 1e3;
-  const double launch_us = gpu ? static_cast<double>(device.launch_overhead_ns) / 1e3 : 0;
-  return kStartUs + launch_us + runs_us + copied_us;
+  if (device.type == DeviceType::kGpu) {
+    return kKernelUs + static_cast<double>(device.launch_overhead_ns) / 1e3 + copied_us;
+  }
+  const double own_us = kStartUs + results / run_of(x, y) * kRunNs / 1e3;
+  return own_us / core_speed(device) + copied_us;
 }
 
 void apply_small_slice(const OpDescriptor& op, const DeviceSpec& device, OpCost* cost) {

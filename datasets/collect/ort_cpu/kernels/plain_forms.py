@@ -33,22 +33,25 @@ def ints(*values):
 
 
 class Case:
-    def __init__(self, op, form, pieces, feeds, constants=(), opset=20, outputs=1, **attributes):
+    def __init__(self, op, form, pieces, feeds, constants=(), opset=20, outputs=1, domain="", **attributes):
+        self.domain = domain
         self.op, self.form, self.pieces = op, form, pieces
         self.feeds, self.constants = feeds, constants
         self.opset, self.outputs, self.attributes = opset, outputs, attributes
 
     def network(self):
         kinds = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
-                 np.dtype(bool): TensorProto.BOOL, np.dtype(np.int8): TensorProto.INT8}
+                 np.dtype(bool): TensorProto.BOOL, np.dtype(np.int8): TensorProto.INT8,
+                 np.dtype(np.uint8): TensorProto.UINT8}
         inputs = [helper.make_tensor_value_info(f"x{i}", kinds[x.dtype], x.shape) for i, x in enumerate(self.feeds)]
         weights = [None if w is None else numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(self.constants)]
         names = [x.name for x in inputs] + ["" if w is None else w.name for w in weights]
         outputs = [f"y{i}" for i in range(self.outputs)]
-        node = helper.make_node(self.op, names, outputs, **self.attributes)
+        node = helper.make_node(self.op, names, outputs, domain=self.domain, **self.attributes)
         graph = helper.make_graph([node], self.op, inputs, [helper.make_empty_tensor_value_info(n) for n in outputs],
                                   [w for w in weights if w is not None])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=9)
+        opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)]
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
         return onnx.shape_inference.infer_shapes(model), {f"x{i}": x for i, x in enumerate(self.feeds)}
 
 
@@ -62,6 +65,8 @@ def broadcasts():
     yield Case("Mul", "[64,64,16,1] by a scalar", 65536, [random(64, 64, 16, 1)], [np.float32(2)])
     yield Case("Mul", "[64,64,16] by a scalar", 1, [random(64, 64, 16)], [np.float32(2)])
     yield Case("Add", "[64,64,16,1] twice", 65536, [random(64, 64, 16, 1), random(64, 64, 16, 1)])
+    for other in ((64, 64, 1, 1), (16, 1), (1, 1, 1, 1)):
+        yield Case("Add", f"[64,64,16,1] by {list(other)}", 65536, [random(64, 64, 16, 1), random(*other)])
     yield Case("Sub", "[512,1,3] and [1,512,3]", 512 * 512, [random(512, 1, 3), random(1, 512, 3)])
     yield Case("Div", "rows of 3 by a row", 65536, [random(65536, 3), random(3)])
     yield Case("Pow", "rows of 3 by a row", 65536, [abs(random(65536, 3)), abs(random(3))])
@@ -81,6 +86,38 @@ def copies():
         yield Case("Tile", f"{run} to {3 * run}", 3 * n, [random(n, run)], [ints(1, 3)])
 
 
+def small_slices():
+    for shape, axis, begin, end in (((1, 512, 32000), 1, 511, 512), ((32, 512, 768), 1, 0, 1),
+                                    ((1, 4096, 4096), 1, 0, 10), ((8, 512, 784), 2, 1, 40), ((8, 197, 768), 1, 0, 1)):
+        results = math.prod(shape) // shape[axis] * (end - begin)
+        yield Case("Slice", f"{begin}:{end} of axis {axis} of {list(shape)}", results, [random(*shape)],
+                   [ints(begin), ints(end), ints(axis)])
+
+
+def products():
+    for rows in (2, 4, 16, 32):
+        for k, n in ((512, 512), (1024, 4096)):
+            yield Case("MatMul", f"{rows} rows by a computed [{k},{n}]", k * n, [random(rows, k), random(k, n)])
+    for dtype in (np.int8, np.uint8):
+        for c, side, kernel, group in ((128, 32, 3, 1), (64, 56, 1, 1), (256, 14, 3, 1), (96, 28, 3, 96)):
+            image = RNG.integers(0, 200, (1, c, side, side)).astype(np.uint8)
+            weight = RNG.integers(0, 100, (c, c // group, kernel, kernel)).astype(dtype)
+            form = f"{c} channels, {side}, {kernel}x{kernel}, {group} groups, {np.dtype(dtype).name}"
+            yield Case("ConvInteger", form, weight.size * side * side, [image], [weight, np.uint8(5), dtype(0)],
+                       kernel_shape=[kernel] * 2, pads=[kernel // 2] * 4, group=group)
+
+
+def activations():
+    for shape in ((1, 128, 768), (1, 128, 3072), (8, 128, 3072)):
+        x, microsoft = random(*shape), "com.microsoft"
+        yield Case("Gelu", f"ai.onnx, {list(shape)}", x.size, [x])
+        yield Case("Gelu", f"ai.onnx, tanh, {list(shape)}", x.size, [x], approximate="tanh")
+        yield Case("Gelu", f"{microsoft}, {list(shape)}", x.size, [x], domain=microsoft)
+        yield Case("FastGelu", f"{list(shape)}", x.size, [x], domain=microsoft)
+        yield Case("QuickGelu", f"by 1.702, {list(shape)}", x.size, [x], domain=microsoft)
+        yield Case("QuickGelu", f"by 1, {list(shape)}", x.size, [x], domain=microsoft, alpha=1.0)
+
+
 def reductions():
     n = 65536
     for op in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL2"):
@@ -89,6 +126,8 @@ def reductions():
             yield Case(op, f"middle {middle}, inner {inner}", count, [random(4, count // 4, middle, inner)], [ints(2)],
                        opset=18)
         yield Case(op, "last 3", n, [random(n, 3)], [ints(1)], opset=18)
+    for op in ("ReduceMean", "ReduceMax"):
+        yield Case(op, "middle 784, inner 1", 4096, [random(8, 512, 784, 1)], [ints(2)], opset=18)
     for op in ("ArgMax", "ArgMin"):
         yield Case(op, "first of [1000,512]", 512000, [random(1000, 512)], axis=0)
         yield Case(op, "second of [1,21,128,128]", 21 * 128 * 128, [random(1, 21, 128, 128)], axis=1)
@@ -180,12 +219,17 @@ def quantisers():
         scales, zeros = abs(random(n)) + .01, np.zeros(n, np.int8)
         yield Case("DequantizeLinear", form, q.size, [q], [scales, zeros], axis=axis)
         yield Case("QuantizeLinear", form, x.size, [x], [scales, zeros], axis=axis)
+    for block in (32, 64):
+        scales = abs(random(n, n // block)) + .01
+        yield Case("DequantizeLinear", f"a scale per {block}", q.size, [q], [scales], opset=21, axis=1,
+                   block_size=block)
     one = [np.float32(.1), np.int8(0)]
     yield Case("DequantizeLinear", "one scale", q.size, [q], one)
     yield Case("QuantizeLinear", "one scale", x.size, [x], one)
 
 
-GROUPS = (broadcasts, copies, reductions, pools, samples, selections, scatters, recurrent, quantisers)
+GROUPS = (broadcasts, copies, small_slices, products, activations, reductions, pools, samples, selections, scatters,
+          recurrent, quantisers)
 
 
 def lowest_us(model, feed, threads, folder):

@@ -2,8 +2,6 @@
 #include "opmodel/model/laws/cpu/kernel_floors.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 #include "datasets/profiles/profile.h"
 #include "opmodel/features/feature_writer.h"

@@ -29,7 +29,7 @@ bool has_blocked_scales(const OpDescriptor& op);
 // Activations whose kernel is that of an operator which campaigns measure: a QuickGelu that
 // multiplies by a factor first, x * sigmoid(1.702 x), takes what FastGelu takes, and three times
 // what it takes without; ai.onnx's Gelu is com.microsoft's, or FastGelu where it approximates
-// (within 6 % of each other, four sizes each on an EPYC Turin).
+// (within 10 %, three sizes each on an EPYC Turin).
 bool has_activation_twin(const OpDescriptor& op);
 OpDescriptor activation_twin(const OpDescriptor& op);
 // The same operator to models whose profiles do not have the attribute: kernels that memory limits.
