@@ -195,6 +195,8 @@ TEST_CASE("check_writable_directory: a path below a file is refused, and nothing
   CHECK(check_writable_directory(folder.file("")).ok());
   const Status refused = check_writable_directory(folder.file("file/model"));
   CHECK(refused.message() == folder.file("file/model") + ": cannot be created: Not a directory");
+  // The rights allow it, the file system does not.
+  CHECK_FALSE(check_writable_directory("/proc/dfsim-none").ok());
   CHECK(folder.count() == 1);
 }
 
