@@ -1,6 +1,7 @@
 """Runs dfsim and measures what a run costs."""
 
 import concurrent.futures
+import contextlib
 import os
 import pathlib
 import signal
@@ -27,20 +28,31 @@ def names_in(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
+def send(descriptor, number):
+    """Sends a signal to the process of a descriptor, unless it has ended."""
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(descriptor, number)
+
+
 def run(arguments, signal_after_s=None, **options):
     """Runs dfsim; with `signal_after_s` it gets SIGINT then."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             [*PROGRAM, *map(str, arguments)], cwd=ROOT, stdin=subprocess.DEVNULL,
             **{"stdout": out, "stderr": errors, **options})
-        timers = [threading.Timer(ENDS_S, process.kill)]
+        # Popen.send_signal() and kill() poll first: they would take the exit status of an ended
+        # process away from wait4() below. A descriptor signals this process or nothing.
+        descriptor = os.pidfd_open(process.pid)
+        timers = [threading.Timer(ENDS_S, send, [descriptor, signal.SIGKILL])]
         if signal_after_s is not None:
-            timers.append(threading.Timer(signal_after_s, process.send_signal, [signal.SIGINT]))
+            timers.append(threading.Timer(signal_after_s, send, [descriptor, signal.SIGINT]))
         for timer in timers:
             timer.start()
         _, state, usage = os.wait4(process.pid, 0)
         for timer in timers:
             timer.cancel()
+            timer.join()  # before the descriptor closes
+        os.close(descriptor)
         process.returncode = os.waitstatus_to_exitcode(state)
         texts = []
         for file in (out, errors):

@@ -5,7 +5,7 @@ Random weights, nothing is downloaded. Writes weight-free graphs, packed (NAME.o
 file with its dimensions frozen. Packages: torch, torchvision, timm, transformers, onnx, onnxscript.
 
 usage: export_lists.py LIST [NAME...] -o FOLDER [--keep-batch-norms]      LIST: test, fresh, boards, check, later,
-newest, final, turin, milan, tune or train
+newest, final, turin, milan, winter, tune or train
 """
 
 import argparse
@@ -96,6 +96,13 @@ TRANSFORMERS = {
                         "intermediate_size": 1376, "vocab_size": 32000}),
     "codegen_small": ("CodeGenConfig", "CodeGenModel",
                       {"n_embd": 512, "n_layer": 4, "n_head": 8, "rotary_dim": 32, "vocab_size": 32000}),
+    "olmo_small": ("OlmoConfig", "OlmoModel",
+                   {"hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 8,
+                    "intermediate_size": 1376, "vocab_size": 32000}),
+    "nystromformer_small": ("NystromformerConfig", "NystromformerModel", {**SMALL, "num_hidden_layers": 4}),
+    "vit_mae_small": ("ViTMAEConfig", "ViTMAEModel", {**SMALL, "num_hidden_layers": 4}),
+    "gpt_bigcode_small": ("GPTBigCodeConfig", "GPTBigCodeModel",
+                          {"n_embd": 512, "n_layer": 4, "n_head": 8, "vocab_size": 32000}),
     "roberta_large": ("RobertaConfig", "RobertaModel", {**MEDIUM, "intermediate_size": 4096}),
     "gpt_neox_410m": ("GPTNeoXConfig", "GPTNeoXModel", {**MEDIUM, "intermediate_size": 4096}),
     "llama_1b": ("LlamaConfig", "LlamaModel",
@@ -111,6 +118,7 @@ INPUTS = {
     "dinov2_small": ("pixel_values", (2, 3, 224, 224)),
     "segformer_b0": ("pixel_values", (2, 3, 224, 224)),
     "yolos_small": ("pixel_values", (2, 3, 224, 224)),
+    "vit_mae_small": ("pixel_values", (2, 3, 224, 224)),
     "clip_vision_small": ("pixel_values", (2, 3, 224, 224)),
     "wav2vec2_small": ("input_values", (2, 16000)),
 }
@@ -190,7 +198,7 @@ def export(entry, folder, keep_batch_norms=False):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("list", choices=["test", "fresh", "boards", "check", "later", "newest", "final", "turin", "milan",
-                                         "tune", "train"])
+                                         "winter", "tune", "train"])
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
     parser.add_argument("--from-the-end", action="store_true", help="in reverse order, next to another process")
     parser.add_argument("--keep-batch-norms", action="store_true",
