@@ -4,7 +4,7 @@
     byte_products_share.py FOLDER
 
 FOLDER is data/aiconfigurator. For each board, prints the median time of 8 bits over 16 where 16 bits take more than
-100 us, and the factor on the law of opmodel/model/laws/neighbour_dtypes.cc below which four fifths are where 16 bits
+100 us, and the factor on the law of opmodel/model/laws/neighbours/neighbour_dtypes.cc below which four fifths are where 16 bits
 take 30 us and more. The tables time 8 bits together with the kernel that quantises the activations.
 """
 

@@ -24,6 +24,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view kBoundName = "sol";
 constexpr std::string_view kPretrained = "opmodel/pretrained";
 constexpr std::string_view kPriorName = "prior";
+// The model and the board of which the kernels of most operators were measured alone.
+constexpr std::string_view kReferenceName = "h100";
+constexpr std::string_view kReferenceBoard = "NVIDIA H100 80GB HBM3";
 
 bool is_model(const fs::path& directory) {
   std::error_code error;
@@ -93,6 +96,9 @@ StatusOr<std::unique_ptr<CostModel>> load_with_prior(const std::string& director
   if (!model->manifest().prior && !prior.empty()) {
     DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TrainedModel> loaded, TrainedModel::load(prior));
     model->set_prior(std::move(loaded));
+  }
+  if (model->manifest().prior || model->manifest().find_device(kReferenceBoard) == nullptr) {
+    model->set_reference(find_pretrained(std::string(kReferenceName)));
   }
   return std::unique_ptr<CostModel>(std::move(model));
 }

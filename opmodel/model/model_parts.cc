@@ -9,7 +9,7 @@
 #include "opmodel/features/op_geometry.h"
 #include "opmodel/model/laws/conv_epilogue.h"
 #include "opmodel/model/laws/cpu/plain_forms.h"
-#include "opmodel/model/laws/neighbour_dtypes.h"
+#include "opmodel/model/laws/neighbours/neighbour_dtypes.h"
 #include "opmodel/model/laws/serial_images.h"
 #include "opmodel/model/laws/training_kernels.h"
 #include "opmodel/model/model_manifest.h"

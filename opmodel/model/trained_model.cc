@@ -11,12 +11,14 @@
 #include "hardware/sustained_rates.h"
 #include "opmodel/model/laws/conv_epilogue.h"
 #include "opmodel/model/laws/cpu/cpu_kernels.h"
-#include "opmodel/model/laws/larger_work.h"
+#include "opmodel/model/laws/neighbours/larger_work.h"
 #include "opmodel/model/laws/layout_time.h"
-#include "opmodel/model/laws/neighbour_dtypes.h"
+#include "opmodel/model/laws/neighbours/neighbour_dtypes.h"
 #include "opmodel/model/laws/network_factors.h"
 #include "opmodel/model/laws/serial_images.h"
-#include "opmodel/model/laws/small_slices.h"
+#include "opmodel/model/laws/cpu/small_slices.h"
+#include "opmodel/model/laws/neighbours/board_envelope.h"
+#include "opmodel/model/laws/small_kernels.h"
 #include "opmodel/model/laws/training_kernels.h"
 #include "opmodel/sol.h"
 #include "opmodel/trees/xgboost_adapter.h"
@@ -40,10 +42,16 @@ StatusOr<std::string> read_checked(const std::string& path, uint64_t checksum) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<TrainedModel>> TrainedModel::load(const std::string& directory) {
+StatusOr<std::unique_ptr<TrainedModel>> TrainedModel::load_trees(const std::string& directory) {
   std::unique_ptr<TrainedModel> model(new TrainedModel());
   model->directory_ = directory;
   DFSIM_ASSIGN_OR_RETURN(model->manifest_, read_manifest(directory));
+  model->forests_.resize(model->manifest_.parts.size());
+  return model;
+}
+
+StatusOr<std::unique_ptr<TrainedModel>> TrainedModel::load(const std::string& directory) {
+  DFSIM_ASSIGN_OR_RETURN(std::unique_ptr<TrainedModel> model, load_trees(directory));
   const ModelManifest& manifest = model->manifest_;
   if (!manifest.lookup_file.empty()) {
     const std::string path = fmt::format("{}/{}", directory, manifest.lookup_file);
@@ -55,7 +63,6 @@ StatusOr<std::unique_ptr<TrainedModel>> TrainedModel::load(const std::string& di
     DFSIM_ASSIGN_OR_RETURN(const std::string bytes, read_checked(path, manifest.scaling_checksum));
     DFSIM_ASSIGN_OR_RETURN(model->scaling_, ScalingTable::parse(bytes, path));
   }
-  model->forests_.resize(manifest.parts.size());
   return model;
 }
 
@@ -132,7 +139,9 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
                              std::span<OpCost> out) const {
   DFSIM_RETURN_IF_ERROR(predict_alone(ops, device, out));
   DFSIM_RETURN_IF_ERROR(ask_dtypes(ops, device, out));
-  return ask_larger(ops, device, out);
+  DFSIM_RETURN_IF_ERROR(ask_larger(ops, device, out));
+  DFSIM_RETURN_IF_ERROR(ask_other_boards(ops, device, out));
+  return ask_reference(ops, device, out);
 }
 
 Status TrainedModel::predict_alone(std::span<const OpDescriptor> given, const DeviceSpec& device,
@@ -240,6 +249,105 @@ Status TrainedModel::ask_larger(std::span<const OpDescriptor> ops, const DeviceS
   DFSIM_RETURN_IF_ERROR(ask_dtypes(larger, device, costs));
   for (size_t k = 0; k < asked.size(); ++k) {
     limit_by_larger(costs[k], &out[asked[k]]);
+  }
+  return ok_status();
+}
+
+// Predicts priors again on boards with other rates.
+Status TrainedModel::ask_other_boards(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+                                      std::span<OpCost> out) const {
+  std::vector<size_t> asked;
+  std::vector<OpDescriptor> priors;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    if (out[i].source == CostSource::kPrior && device.type == DeviceType::kGpu) {
+      asked.push_back(i);
+      priors.push_back(ops[i]);
+    }
+  }
+  const TrainedModel* const prior = manifest_.prior ? this : prior_.get();
+  if (priors.empty() || prior == nullptr) {
+    return ok_status();
+  }
+  std::vector<BoardEnvelope> envelopes(priors.size());
+  std::vector<OpCost> costs(priors.size());
+  for (const OtherBoard& board : other_boards(device)) {
+    DFSIM_RETURN_IF_ERROR(prior->predict_alone(priors, board.device, costs));
+    DFSIM_RETURN_IF_ERROR(prior->ask_dtypes(priors, board.device, costs));
+    for (size_t k = 0; k < priors.size(); ++k) {
+      envelopes[k].add(board, costs[k].time_ns);
+    }
+  }
+  for (size_t k = 0; k < priors.size(); ++k) {
+    envelopes[k].apply(&out[asked[k]]);
+  }
+  return ok_status();
+}
+
+StatusOr<const TrainedModel*> TrainedModel::reference() const {
+  const std::lock_guard lock(mutex_);
+  if (reference_ == nullptr) {
+    DFSIM_ASSIGN_OR_RETURN(reference_, load_trees(reference_directory_));
+  }
+  return reference_.get();
+}
+
+// Neither this device's rows nor the prior's tell anything about such operators.
+bool TrainedModel::has_no_rows(const OpDescriptor& op, const DeviceSpec& device,
+                               const OpCost& cost) const {
+  const TrainedModel* const prior = manifest_.prior ? this : prior_.get();
+  return prior != nullptr && cost.source == CostSource::kPrior && cost.time_ns > 0 &&
+         prior->choose_part(op, geometry_of(op), device, TimingKind::kKernelOnly) < 0;
+}
+
+// An answer from rows of this device that include a launch, or from those of other devices.
+bool TrainedModel::scatters_by_launch(const OpDescriptor& op, const DeviceSpec& device,
+                                      const OpCost& cost) const {
+  if (!may_be_small_kernel(cost)) {
+    return false;
+  }
+  if (cost.source == CostSource::kPrior) {
+    return true;
+  }
+  const int part = choose_part(op, geometry_of(op), device, TimingKind::kKernelOnly);
+  return part >= 0 &&
+         manifest_.parts[static_cast<size_t>(part)].timing == TimingKind::kLaunchInclusive;
+}
+
+// Small kernels again, as the board runs them whose kernels were measured alone.
+Status TrainedModel::ask_reference(std::span<const OpDescriptor> ops, const DeviceSpec& device,
+                                   std::span<OpCost> out) const {
+  if (reference_directory_.empty() || device.type != DeviceType::kGpu) {
+    return ok_status();
+  }
+  struct Asked {
+    size_t op;
+    bool unknown;
+  };
+  std::vector<Asked> asked;
+  std::vector<OpDescriptor> small;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const bool unknown = has_no_rows(ops[i], device, out[i]);
+    if (unknown || scatters_by_launch(ops[i], device, out[i])) {
+      asked.push_back({i, unknown});
+      small.push_back(ops[i]);
+    }
+  }
+  if (asked.empty()) {
+    return ok_status();
+  }
+  DFSIM_ASSIGN_OR_RETURN(const TrainedModel* const model, reference());
+  DeviceSpec known = model->manifest().devices.front();
+  known.type = DeviceType::kGpu;
+  std::vector<OpCost> costs(small.size());
+  DFSIM_RETURN_IF_ERROR(model->predict(small, known, costs));
+  for (size_t k = 0; k < asked.size(); ++k) {
+    const OpGeometry geometry = geometry_of(small[k]);
+    OpCost* const cost = &out[asked[k].op];
+    if (asked[k].unknown) {
+      set_carried_over(carried_over_us(costs[k], geometry, known, device), cost);
+    } else {
+      limit_by_small_kernel(small_kernel_us(costs[k], geometry, known, device), cost);
+    }
   }
   return ok_status();
 }

@@ -126,6 +126,10 @@ std::string latency_text(const Prediction& prediction) {
   if (share > kMuchBoundOnly) {
     latency += fmt::format("; {} of the time is bound-only", percent_text(share));
   }
+  if (prediction.largest_share > kMuchOfLargest) {
+    latency += fmt::format("; {} of it for the largest sizes that data allow",
+                           percent_text(prediction.largest_share));
+  }
   return latency;
 }
 

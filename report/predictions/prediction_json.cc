@@ -86,6 +86,7 @@ void add_headline(const Prediction& prediction, Json* json) {
   (*json)["unknown_work"] = unknown_work_json(unknown);
   (*json)["is_limit"] = prediction.is_limit();
   (*json)["bound_only_fraction"] = prediction.bound_only_share;
+  (*json)["largest_sizes_fraction"] = prediction.largest_share;
   add_latency(unknown, in_ms(prediction.latency_ns), json);
   (*json)["latency_interval_ms"] = {
       {"low", in_ms(prediction.interval.low_ns)},

@@ -99,6 +99,17 @@ LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
           static_cast<TimeNs>(std::llround(latency * up))};
 }
 
+LatencyInterval with_largest_sizes(LatencyInterval interval, TimeNs latency_ns, TimeNs largest_ns) {
+  constexpr double kMostShare = 0.95;  // something always runs
+  if (latency_ns > 0) {
+    const double share =
+        std::min(static_cast<double>(largest_ns) / static_cast<double>(latency_ns), kMostShare);
+    interval.low_ns = static_cast<TimeNs>(
+        std::llround(static_cast<double>(interval.low_ns) * (1 - std::max(share, 0.0))));
+  }
+  return interval;
+}
+
 double host_spread(double dispatch_speed) {
   // NVIDIA's runs of 2021 took 1.28 times as long where they wait for the host; the hosts of an
   // H200 and an H100 were 1.31 and 1.5 times as fast as the assumed one.

@@ -1,12 +1,15 @@
 // ModelRun: prepare() costs and lowers, the simulate functions run what it made.
 #include "study/chain/model_run.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "graphs/algorithms/arena_plan.h"
 #include "opmodel/cached_model.h"
 #include "schedulers/comm_model.h"
 #include "study/chain/dispatch_modes.h"
+#include "study/chain/unknown_work.h"
 
 namespace dfsim::inline study {
 
@@ -27,6 +30,19 @@ class RequestCounter final : public SimListener {
   const size_t requests_;
   size_t done_ = 0;
 };
+
+// Summed time of the operators whose sizes only the data of a run tell. `records` has one per task
+// of the model's workload.
+TimeNs time_of_largest_sizes(const LoadedModel& model, std::span<const TaskRecord> records) {
+  TimeNs sum_ns = 0;
+  const ExecGraph& tasks = model.workload.graph;
+  for (size_t t = 0; t < tasks.task_count(); ++t) {
+    if (has_largest_sizes(model.executed, tasks.op(TaskId(t)))) {
+      sum_ns += records[t].end_ns - records[t].start_ns;
+    }
+  }
+  return sum_ns;
+}
 
 }  // namespace
 
@@ -93,8 +109,15 @@ StatusOr<SimulatedModel> ModelRun::simulate(SimListener* listener) const {
     host.device_busy_ns = std::max(host.device_busy_ns, use.busy_ns);
   }
   const TimeNs latency_ns = run.result.makespan_ns;
-  simulated.interval = with_host_doubt(
-      latency_interval(model_->workload.graph, costs_, devices, latency_ns), latency_ns, host);
+  const TimeNs largest_ns = time_of_largest_sizes(*model_, run.result.tasks);
+  simulated.interval = with_largest_sizes(
+      with_host_doubt(latency_interval(model_->workload.graph, costs_, devices, latency_ns),
+                      latency_ns, host),
+      latency_ns, largest_ns);
+  if (latency_ns > 0) {
+    simulated.largest_share =
+        std::min(static_cast<double>(largest_ns) / static_cast<double>(latency_ns), 1.0);
+  }
   simulated.result = std::move(run.result);
   return simulated;
 }

@@ -44,6 +44,7 @@ struct ModelRunOptions {
 struct SimulatedModel {
   SimResult result;          // `tasks` are those of the model's operators, in the workload's order
   LatencyInterval interval;  // 80 %, of result.makespan_ns
+  double largest_share = 0;  // of the makespan: operators as large as data can make them, at most 1
 };
 
 // The times of the model's distinct operators on each device of the platform. Error: an operator

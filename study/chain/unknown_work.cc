@@ -38,15 +38,18 @@ bool body_has_unknown_work(const Op& op) {
   return false;
 }
 
-// Whether a tensor of the operator's loop body has extents that depend on data. Single elements
-// are marked because their values differ from trip to trip.
+// Single elements are marked, too, because their values differ from trip to trip of a loop.
+bool extents_depend_on_data(const Tensor& tensor) {
+  const bool single = tensor.shape.is_static() && tensor.shape.elements() == Count(1);
+  return tensor.data_dependent && !single;
+}
+
+// Whether a tensor of the operator's loop body has extents that depend on data.
 bool body_depends_on_data(const Op& op) {
   for (const auto& [name, value] : op.attributes.entries()) {
     const auto* body = std::get_if<std::shared_ptr<const Graph>>(&value);
     for (size_t i = 0; body != nullptr && *body != nullptr && i < (*body)->tensor_count(); ++i) {
-      const Tensor& tensor = (*body)->tensor(TensorId(i));
-      const bool single = tensor.shape.is_static() && tensor.shape.elements() == Count(1);
-      if (tensor.data_dependent && !single) {
+      if (extents_depend_on_data((*body)->tensor(TensorId(i)))) {
         return true;
       }
     }
@@ -91,6 +94,14 @@ std::string reason_to_stay_whole(const Op& op) {
 bool has_unknown_work(const Graph& graph, OpId id) {
   const Op& op = graph.op(id);
   return !is_resolved(graph, id) || is_unknown_operator(op) || body_has_unknown_work(op);
+}
+
+bool has_largest_sizes(const Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  const auto depends = [&graph](TensorId tensor) {
+    return tensor.valid() && extents_depend_on_data(graph.tensor(tensor));
+  };
+  return std::ranges::any_of(op.inputs, depends) || std::ranges::any_of(op.outputs, depends);
 }
 
 UnknownWork unknown_work(const Graph& executed, const ImportReport& report) {

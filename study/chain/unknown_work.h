@@ -14,6 +14,9 @@ namespace dfsim::inline study {
 // too: results show the share next to the time, and no estimate competes with it.
 inline constexpr double kMuchBoundOnly = 0.10;
 
+// Results say which share of the time is for sizes as large as data can make them, from this one on.
+inline constexpr double kMuchOfLargest = 0.05;
+
 struct UnknownWork {
   size_t ops = 0;                  // executed operators whose work is not known
   size_t of = 0;                   // executed operators that carry work
@@ -37,6 +40,10 @@ struct UnknownWork {
 // The work of an operator is not known when a shape that it touches is not, when dfsim has no
 // definition of it, or when that holds for an operator inside its loop body or branch.
 bool has_unknown_work(const Graph& graph, OpId op);
+
+// The operator touches a tensor whose extents only the data of a run tell; it counts as large as it
+// can be. Single elements do not matter. O(operands).
+bool has_largest_sizes(const Graph& graph, OpId op);
 
 // Counts the operators of an executed graph that carry work (neither views nor constants), and
 // those of unknown work among them. `report` knows the reasons. O(operators + unresolved

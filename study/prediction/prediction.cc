@@ -390,6 +390,7 @@ StatusOr<Prediction> make_totals(const PredictionInput& input) {
   prediction.interval = input.run.interval;
   prediction.host_busy_ns = input.run.result.host_busy_ns;
   prediction.bound_only_share = bound_only_share(input);
+  prediction.largest_share = input.run.largest_share;
   set_rates(input, &prediction);
   DFSIM_RETURN_IF_ERROR(set_memory(input, &prediction));
   return prediction;

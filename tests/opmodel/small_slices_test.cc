@@ -1,5 +1,5 @@
 // A slice of a small part costs what it returns: limits by hand.
-#include "opmodel/model/laws/small_slices.h"
+#include "opmodel/model/laws/cpu/small_slices.h"
 
 #include <catch2/catch.hpp>
 

@@ -143,6 +143,14 @@ TEST_CASE("UnknownWork: a graph with known operators and shapes is complete") {
   CHECK(unknown.of == 2);
 }
 
+TEST_CASE("UnknownWork: operators on extents that depend on data count as large as they can be") {
+  const Graph graph = row_of({{"Relu"}, {"NonZero"}, {"Transpose"}});
+  CHECK_FALSE(has_largest_sizes(graph, OpId(0)));
+  CHECK(has_largest_sizes(graph, OpId(1)));  // what it writes
+  CHECK(has_largest_sizes(graph, OpId(2)));
+  CHECK(unknown_work(graph, {}).complete());
+}
+
 TEST_CASE("UnknownWork: an operator of unknown shape makes those behind it unknown, too") {
   const Graph graph = row_of({{"Relu"}, {"Acme", "acme"}, {"Relu"}, {"Sigmoid"}});
   const UnknownWork unknown = unknown_work(graph, report_on("op1", "it depends on data"));

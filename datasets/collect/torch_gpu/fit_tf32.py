@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the law of opmodel/model/laws/neighbour_dtypes.cc for TF32, from shapes that a board ran in fp32, TF32 and fp16.
+"""Fits the law of opmodel/model/laws/neighbours/neighbour_dtypes.cc for TF32, from shapes that a board ran in fp32, TF32 and fp16.
 
     fit_tf32.py OPS.csv.gz [OPS.csv.gz...]
 

@@ -1,5 +1,5 @@
 // Limits by larger operators, counted by hand.
-#include "opmodel/model/laws/larger_work.h"
+#include "opmodel/model/laws/neighbours/larger_work.h"
 
 #include <catch2/catch.hpp>
 #include <string>

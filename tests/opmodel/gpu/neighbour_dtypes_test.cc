@@ -1,5 +1,5 @@
 // Times of TF32 and of 8 bits from those of the element types next to them, counted by hand.
-#include "opmodel/model/laws/neighbour_dtypes.h"
+#include "opmodel/model/laws/neighbours/neighbour_dtypes.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

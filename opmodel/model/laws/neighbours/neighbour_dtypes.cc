@@ -2,7 +2,7 @@
 // converts layouts as fp16 does (layout_time.h). 1x1 convolutions are mostly bytes, so both
 // neighbours say something of them. Windows are mostly products: they follow fp16, unless cuDNN
 // finds the kernel of fp32 faster.
-#include "opmodel/model/laws/neighbour_dtypes.h"
+#include "opmodel/model/laws/neighbours/neighbour_dtypes.h"
 
 #include <algorithm>
 #include <cmath>

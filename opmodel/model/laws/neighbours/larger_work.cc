@@ -1,6 +1,6 @@
 // The leading axis of the first operand and of the result counts rows or images; that of the second
 // grows along where it counts the same.
-#include "opmodel/model/laws/larger_work.h"
+#include "opmodel/model/laws/neighbours/larger_work.h"
 
 #include <vector>
 

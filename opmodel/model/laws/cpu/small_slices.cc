@@ -1,5 +1,5 @@
 // Counts the runs of elements that a slice copies, from the last axis on.
-#include "opmodel/model/laws/small_slices.h"
+#include "opmodel/model/laws/cpu/small_slices.h"
 
 #include <algorithm>
 

@@ -1,0 +1,86 @@
+// The known time less its roofline is spent on the chip: blocks that start, load, wait and store. It
+// takes as many cycles of a unit on another board, and more rounds where that board has fewer units.
+// For operators that other boards know, too, this only limits small kernels: the limit rises faster
+// than the kernel where the known board works for longer than some microseconds.
+#include "opmodel/model/laws/small_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hardware/sustained_rates.h"
+#include "opmodel/features/roofline.h"
+
+namespace dfsim::inline opmodel {
+
+namespace {
+
+// Launches scatter by some microseconds; beyond this time they no longer matter.
+constexpr double kLongestUs = 200;
+// Kernels that take longer on the known board are work more than latency.
+constexpr double kSmallUs = 10;
+// No kernel is shorter than this many cycles, wherever its data are.
+constexpr double kLeastCycles = 2000;
+// Four fifths of an H200's kernels are within 1.3 of what the H100's tell (the docs); boards of
+// other generations are further away.
+constexpr double kOtherBoardSpread = 1.6;
+
+double roofline_us(const OpGeometry& geometry, const DeviceSpec& device) {
+  const Roofline roofline = roofline_of(geometry, with_sustained_rates(device), 0);
+  return std::max(roofline.compute_us, roofline.memory_us);
+}
+
+double us_of(const OpCost& cost) { return static_cast<double>(cost.time_ns) / kNsPerUs; }
+
+}  // namespace
+
+bool may_be_small_kernel(const OpCost& cost) {
+  return (cost.source == CostSource::kPrior || cost.source == CostSource::kExtrapolated) &&
+         cost.time_ns > 0 && static_cast<double>(cost.time_ns) < kLongestUs * kNsPerUs;
+}
+
+double carried_over_us(const OpCost& reference, const OpGeometry& geometry, const DeviceSpec& known,
+                       const DeviceSpec& device) {
+  const bool rows = reference.source == CostSource::kMeasured ||
+                    reference.source == CostSource::kPredicted ||
+                    reference.source == CostSource::kExtrapolated;
+  if (!rows || reference.time_ns <= 0 || !(device.clock_hz > 0) || !(known.clock_hz > 0) ||
+      device.compute_units <= 0 || known.compute_units <= 0) {
+    return 0;
+  }
+  const double known_us = us_of(reference);
+  const double least_us = kLeastCycles / known.clock_hz * kUsPerSecond;
+  const double latency_us =
+      std::max(known_us - roofline_us(geometry, known), std::min(known_us, least_us));
+  const double units = static_cast<double>(known.compute_units) / device.compute_units;
+  const double slower = known.clock_hz / device.clock_hz * std::max(units, 1.0);
+  return latency_us * slower + roofline_us(geometry, device);
+}
+
+double small_kernel_us(const OpCost& reference, const OpGeometry& geometry, const DeviceSpec& known,
+                       const DeviceSpec& device) {
+  return carried_over_us(reference, geometry, known, device) *
+         std::max(us_of(reference) / kSmallUs, 1.0);
+}
+
+void set_carried_over(double time_us, OpCost* cost) {
+  if (time_us > 0) {
+    const double time_ns = time_us * kNsPerUs;
+    cost->time_ns = std::llround(time_ns);
+    cost->low_ns = std::llround(time_ns / kOtherBoardSpread);
+    cost->high_ns = std::llround(time_ns * kOtherBoardSpread);
+    cost->source = CostSource::kPrior;
+  }
+}
+
+void limit_by_small_kernel(double limit_us, OpCost* cost) {
+  const double limit_ns = limit_us * kNsPerUs;
+  if (limit_us <= 0 || static_cast<double>(cost->time_ns) <= limit_ns) {
+    return;
+  }
+  cost->low_ns = std::min<TimeNs>(cost->low_ns, std::llround(limit_ns / kOtherBoardSpread));
+  cost->high_ns = std::min<TimeNs>(cost->high_ns, std::llround(limit_ns * kOtherBoardSpread));
+  cost->time_ns = std::llround(limit_ns);
+  cost->source = CostSource::kPrior;
+}
+
+}  // namespace dfsim::inline opmodel

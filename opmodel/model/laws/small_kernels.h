@@ -1,0 +1,36 @@
+// Times of kernels, carried over from a board whose kernels were measured alone.
+//
+// Purpose: most public tables time a launch and its kernel together. The launch varies by more than
+//   a kernel of a few microseconds takes, so such rows cannot tell what small kernels cost. Of
+//   pooling, copies and others there are no public tables at all.
+// Method: a kernel's time is its roofline, which follows the other board's sustained rates, and time
+//   on the chip, which takes as many cycles there. docs/reference/cost-models.md has the errors.
+// Internal to opmodel.
+#pragma once
+
+#include "hardware/platform.h"
+#include "opmodel/cost_model.h"
+#include "opmodel/features/op_geometry.h"
+
+namespace dfsim::inline opmodel {
+
+// The answer may come from rows that include launches, of this board or of others, and is short
+// enough for that to matter.
+bool may_be_small_kernel(const OpCost& cost);
+
+// Microseconds on `device` of an operator that takes `reference` on the board `known`; 0 where
+// `reference` does not come from rows, or where a clock is not known. O(1).
+double carried_over_us(const OpCost& reference, const OpGeometry& geometry, const DeviceSpec& known,
+                       const DeviceSpec& device);
+
+// The same as a limit for small kernels: large ones are hardly limited.
+double small_kernel_us(const OpCost& reference, const OpGeometry& geometry, const DeviceSpec& known,
+                       const DeviceSpec& device);
+
+// Takes `time_us` with the interval of such an answer.
+void set_carried_over(double time_us, OpCost* cost);
+
+// Takes `limit_us` where `cost` is longer; such an answer is a prior.
+void limit_by_small_kernel(double limit_us, OpCost* cost);
+
+}  // namespace dfsim::inline opmodel
