@@ -44,6 +44,10 @@ uint64_t group_of(const OpDescriptor& op, std::string_view device_model) {
   };
   add(op.input_extents, op.input_dtypes);
   add(op.output_extents, op.output_dtypes);
+  // Arithmetic in TF32 on operands in fp32 is another kernel.
+  if (op.dtype == DType::kTFloat32) {
+    hasher.add(static_cast<uint64_t>(op.dtype));
+  }
   return hasher.digest();
 }
 

@@ -286,7 +286,7 @@ Status TrainedModel::ask_other_boards(std::span<const OpDescriptor> ops, const D
 StatusOr<const TrainedModel*> TrainedModel::reference() const {
   const std::lock_guard lock(mutex_);
   if (reference_ == nullptr) {
-    DFSIM_ASSIGN_OR_RETURN(reference_, load_trees(reference_directory_));
+    DFSIM_ASSIGN_OR_RETURN(reference_, load(reference_directory_));
   }
   return reference_.get();
 }
@@ -329,7 +329,7 @@ Status TrainedModel::ask_reference(std::span<const OpDescriptor> ops, const Devi
     const bool unknown = has_no_rows(ops[i], device, out[i]);
     if (unknown || scatters_by_launch(ops[i], device, out[i])) {
       asked.push_back({i, unknown});
-      small.push_back(ops[i]);
+      small.push_back(as_kernel(ops[i]));
     }
   }
   if (asked.empty()) {

@@ -100,6 +100,21 @@ TEST_CASE("ScalingTable: time is affine in the batch between two batch sizes") {
   CHECK_FALSE(single.estimate(conv_at(64), "npu").has_value());
 }
 
+TEST_CASE("ScalingTable: arithmetic in TF32 is on another line than in fp32") {
+  const auto in_tf32 = [](int64_t batch) {
+    OpDescriptor op = conv_at(batch);
+    op.dtype = DType::kTFloat32;
+    return op;
+  };
+  ScalingTable table;
+  table.add(conv_at(32), "gpu", 100);
+  table.add(in_tf32(16), "gpu", 10);
+  table.add(conv_at(128), "gpu", 340);
+  CHECK(table.estimate(conv_at(64), "gpu")->time_us == Approx(180));
+  CHECK(table.estimate(conv_at(8), "gpu")->time_us == Approx(40));
+  CHECK_FALSE(table.estimate(in_tf32(64), "gpu").has_value());
+}
+
 TEST_CASE("ScalingTable: another number of channels is not another batch size") {
   ScalingTable table;
   table.add(conv_at(32), "npu", 100);

@@ -29,6 +29,9 @@ constexpr double kPerDoubling = 1.2;
 // The same, where both files have roofs that the same loops measured, and the rates are near.
 constexpr double kSameLoops = 1.15;
 constexpr double kNearSpeed = 1.3;
+// Readings of the memory's bandwidth scatter by 15 % from one minute to the next on one virtual
+// machine, as much as machines of one kind differ: half of the difference (in ln) counts there.
+constexpr double kSameKindMemory = 0.5;
 // Kernels that were written for one width of vectors use another one less well (of ln(speed)).
 constexpr double kPerSpeed = 0.5;
 
@@ -129,6 +132,13 @@ std::optional<OtherCpu> other_cpu(const ModelManifest& manifest, const ModelPart
       std::abs(std::log2(static_cast<double>(device.compute_units) / known->compute_units));
   const bool near = std::abs(std::log(cpu.speed)) < std::log(kNearSpeed) &&
                     manifest.find_bare_device(known->model) != nullptr;
+  const bool same_cores = cpu.known.compute_units == device.compute_units;
+  cpu.memory_bytes_per_s = device.memory_bytes_per_s;
+  if (near && same_cores && cpu.rates.memory_bytes_per_s > 0) {
+    cpu.memory_bytes_per_s =
+        cpu.rates.memory_bytes_per_s *
+        std::pow(device.memory_bytes_per_s / cpu.rates.memory_bytes_per_s, kSameKindMemory);
+  }
   cpu.spread = (near ? kSameLoops : kOtherMachine) * std::pow(kPerDoubling, doublings) *
                std::exp(kPerSpeed * std::abs(std::log(cpu.speed)));
   return cpu;
@@ -159,6 +169,8 @@ std::vector<PartAnswer> predict_on_device(const ModelManifest& manifest, const M
     return predict_part(part, trees, queries, device);
   }
   std::vector<PartAnswer> answers = predict_part(part, trees, queries, cpu->known);
+  DeviceSpec other = device;
+  other.memory_bytes_per_s = cpu->memory_bytes_per_s;
   const double common = std::log(cpu->spread);
   // The known CPU was measured with a profiler, whose own time no other CPU has to bear.
   const double added_us = manifest.overhead_us(cpu->known.model);
@@ -173,7 +185,7 @@ std::vector<PartAnswer> predict_on_device(const ModelManifest& manifest, const M
     }
     const double below = std::hypot(std::log(answer.time_us / answer.low_us), common);
     const double above = std::hypot(std::log(answer.high_us / answer.time_us), common);
-    answer.time_us = other_cpu_us(*cpu, *queries[i].geometry, device, answer.time_us);
+    answer.time_us = other_cpu_us(*cpu, *queries[i].geometry, other, answer.time_us);
     answer.low_us = answer.time_us * std::exp(-below);
     answer.high_us = answer.time_us * std::exp(above);
   }

@@ -24,6 +24,8 @@ struct OtherCpu {
   double core_bytes_per_s = 0;  // that one known core draws from the memory
   double speed = 1;             // of a core, relative to a known one
   double speed_of_8_bits = 1;   // the same for arithmetic of 8 bits
+  // Of the unknown CPU's memory, in the same measure.
+  double memory_bytes_per_s = 0;
   double spread = 1;  // four fifths of the times are within this factor, each way: an assumption
 };
 

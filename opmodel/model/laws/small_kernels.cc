@@ -38,6 +38,17 @@ bool may_be_small_kernel(const OpCost& cost) {
          cost.time_ns > 0 && static_cast<double>(cost.time_ns) < kLongestUs * kNsPerUs;
 }
 
+OpDescriptor as_kernel(const OpDescriptor& op) {
+  constexpr size_t kBias = 2;
+  OpDescriptor kernel = op;
+  if (op.op_type == "Conv" && op.input_extents.size() == kBias + 1 &&
+      op.input_dtypes.size() == kBias + 1) {
+    kernel.input_extents.resize(kBias);
+    kernel.input_dtypes.resize(kBias);
+  }
+  return kernel;
+}
+
 double carried_over_us(const OpCost& reference, const OpGeometry& geometry, const DeviceSpec& known,
                        const DeviceSpec& device) {
   const bool rows = reference.source == CostSource::kMeasured ||

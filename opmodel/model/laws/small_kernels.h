@@ -1,8 +1,8 @@
 // Times of kernels, carried over from a board whose kernels were measured alone.
 //
 // Purpose: most public tables time a launch and its kernel together. The launch varies by more than
-//   a kernel of a few microseconds takes, so such rows cannot tell what small kernels cost. Of
-//   pooling, copies and others there are no public tables at all.
+//   a kernel of a few microseconds takes, so such rows cannot tell what small kernels cost. No public
+//   table has pooling, copies and others at all.
 // Method: a kernel's time is its roofline, which follows the other board's sustained rates, and time
 //   on the chip, which takes as many cycles there. docs/reference/cost-models.md has the errors.
 // Internal to opmodel.
@@ -17,6 +17,10 @@ namespace dfsim::inline opmodel {
 // The answer may come from rows that include launches, of this board or of others, and is short
 // enough for that to matter.
 bool may_be_small_kernel(const OpCost& cost);
+
+// `op` as its kernel runs on any board: without the bias of a convolution, which PyTorch adds in a
+// kernel of its own on the known board, and engines in the same.
+OpDescriptor as_kernel(const OpDescriptor& op);
 
 // Microseconds on `device` of an operator that takes `reference` on the board `known`; 0 where
 // `reference` does not come from rows, or where a clock is not known. O(1).

@@ -101,6 +101,16 @@ TEST_CASE("SmallKernels: a longer answer becomes the limit, a shorter one stays"
   CHECK(cost.time_ns == 3'000);
 }
 
+TEST_CASE("SmallKernels: a convolution's bias is not part of its kernel") {
+  OpDescriptor op = relu_of({1, 8, 4, 4});
+  CHECK(as_kernel(op).input_extents == op.input_extents);
+  op.op_type = "Conv";
+  op.input_extents = {{1, 8, 4, 4}, {16, 8, 1, 1}, {16}};
+  op.input_dtypes.assign(3, op.dtype);
+  CHECK(as_kernel(op).input_extents.size() == 2);
+  CHECK(as_kernel(op).input_dtypes.size() == 2);
+}
+
 TEST_CASE("SmallKernels: boards that were not measured run them about as fast as an H100") {
   std::vector<OpDescriptor> ops;
   for (const int64_t channels : {16, 96, 320}) {

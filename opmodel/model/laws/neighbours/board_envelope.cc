@@ -10,8 +10,8 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-// Neighbouring leaves differ by some percent of a rate, and a whole subtree may lie behind the next
-// one: steps up to a generation of boards.
+// Neighbouring leaves differ by some percent of a rate, and a whole subtree may follow the next one:
+// steps up to a generation of boards.
 constexpr std::array kSteps = {1.25, 1.75, 2.5};
 
 void multiply(double by, std::vector<PeakRate>* peaks) {

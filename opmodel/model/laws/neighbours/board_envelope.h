@@ -21,7 +21,7 @@ struct OtherBoard {
 // devices than GPUs. O(dtypes).
 std::vector<OtherBoard> other_boards(const DeviceSpec& device);
 
-// What an operator costs on other boards.
+// The times of an operator on other boards.
 struct BoardEnvelope {
   TimeNs least_ns = 0;    // on slower boards; 0 = nothing is known
   TimeNs longest_ns = 0;  // on faster ones
