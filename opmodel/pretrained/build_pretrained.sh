@@ -42,7 +42,7 @@ every_second() {
     awk -F, 'NR == FNR {half[$1]; next} $1 in half' - "$1"
 }
 # usage: interval_runs FOLDER: runs of networks that no trees are fitted to: the list `tune`, and, where they
-# were measured, a second list, or every second network of the only one; every second one of other days.
+# were measured, a second list, or every second network of the only one; every second one of another day.
 interval_runs() {
   cat "$1/interval_runs.csv"
   if [ -f "$1/second_test_runs.csv" ]; then
@@ -50,9 +50,7 @@ interval_runs() {
   elif [ -f "$1/test_runs.csv" ]; then
     every_second "$1/test_runs.csv"
   fi
-  for day in another_day third_day; do
-    [ ! -f "$1/${day}_runs.csv" ] || every_second "$1/${day}_runs.csv"
-  done
+  [ ! -f "$1/another_day_runs.csv" ] || every_second "$1/another_day_runs.csv"
 }
 newest='(attention|encoder_attention|gemm)/vllm/0.24.0'
 products="--only-op Gemm --only-op MatMul"

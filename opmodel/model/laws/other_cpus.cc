@@ -27,7 +27,7 @@ constexpr double kMeasuredOverPrinted = 0.75;
 constexpr double kOtherMachine = 1.4;
 constexpr double kPerDoubling = 1.2;
 // The same, where both files have roofs that the same loops measured, and the rates are near.
-constexpr double kSameLoops = 1.15;
+constexpr double kSameLoops = 1.08;
 constexpr double kNearSpeed = 1.3;
 // Readings of the memory's bandwidth scatter by 15 % from one minute to the next on one virtual
 // machine, as much as machines of one kind differ: half of the difference (in ln) counts there.
