@@ -22,7 +22,8 @@ ROOT = HERE.parent.parent.parent
 NOISE = 1.03
 # Runs of networks whose graphs do not ship (docs/reference/validation.md): nothing to bound here.
 WITHOUT_GRAPHS = {"cascade_lake_busy_runs.csv", "check_runs.csv", "final_runs.csv", "later_runs.csv",
-                  "neusight_opt_runs.csv", "newest_runs.csv", "newest_runs_again.csv", "turin_runs.csv"}
+                  "neusight_opt_runs.csv", "newest_runs.csv", "newest_runs_again.csv", "turin_runs.csv",
+                  "winter_runs.csv"}
 # Runs of networks whose graphs lie next to the file; held-out networks of an H200 are also those of the H100.
 WITH_GRAPHS = ("attention_", "held_out_")
 H100_GRAPHS = ["--networks", ROOT / "datasets/measured/h100/networks"]
