@@ -27,8 +27,8 @@ struct LatencyInterval {
 LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
                                  std::span<const DeviceId> devices, TimeNs latency_ns);
 
-// The interval where `largest_ns` of the latency are of operators whose sizes only the data of a run
-// tell, and which count as large as they can be: a run may need none of that part. O(1).
+// The interval where `largest_ns` of the latency are of operators whose sizes only the data of a
+// run tell, and which count as large as they can be: a run may need none of that part. O(1).
 LatencyInterval with_largest_sizes(LatencyInterval interval, TimeNs latency_ns, TimeNs largest_ns);
 
 // How long the host and the busiest device worked in a run, and the factor, each way, within which

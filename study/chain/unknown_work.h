@@ -14,7 +14,8 @@ namespace dfsim::inline study {
 // too: results show the share next to the time, and no estimate competes with it.
 inline constexpr double kMuchBoundOnly = 0.10;
 
-// Results say which share of the time is for sizes as large as data can make them, from this one on.
+// Results say which share of the time is for sizes as large as data can make them, from this one
+// on.
 inline constexpr double kMuchOfLargest = 0.05;
 
 struct UnknownWork {

@@ -1,7 +1,7 @@
-// The known time less its roofline is spent on the chip: blocks that start, load, wait and store. It
-// takes as many cycles of a unit on another board, and more rounds where that board has fewer units.
-// For operators that other boards know, too, this only limits small kernels: the limit rises faster
-// than the kernel where the known board works for longer than some microseconds.
+// The known time less its roofline is spent on the chip: blocks that start, load, wait and store.
+// It takes as many cycles of a unit on another board, and more rounds where that board has fewer
+// units. For operators that other boards know, too, this only limits small kernels: the limit rises
+// faster than the kernel where the known board works for longer than some microseconds.
 #include "opmodel/model/laws/small_kernels.h"
 
 #include <algorithm>

@@ -1,9 +1,10 @@
 // Times of kernels, carried over from a board whose kernels were measured alone.
 //
 // Purpose: most public tables time a launch and its kernel together. The launch varies by more than
-//   a kernel of a few microseconds takes, so such rows cannot tell what small kernels cost. No public
-//   table has pooling, copies and others at all.
-// Method: a kernel's time is its roofline, which follows the other board's sustained rates, and time
+//   a kernel of a few microseconds takes, so such rows cannot tell what small kernels cost. No
+//   public table has pooling, copies and others at all.
+// Method: a kernel's time is its roofline, which follows the other board's sustained rates, and
+// time
 //   on the chip, which takes as many cycles there. docs/reference/cost-models.md has the errors.
 // Internal to opmodel.
 #pragma once

@@ -1,5 +1,5 @@
-// Between the least time on slower boards and the longest on faster ones, which both fall with every
-// rate, lies a time that falls as well; their geometric mean leans to neither side.
+// Between the least time on slower boards and the longest on faster ones, which both fall with
+// every rate, lies a time that falls as well; their geometric mean leans to neither side.
 #include "opmodel/model/laws/neighbours/board_envelope.h"
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-// Neighbouring leaves differ by some percent of a rate, and a whole subtree may follow the next one:
-// steps up to a generation of boards.
+// Neighbouring leaves differ by some percent of a rate, and a whole subtree may follow the next
+// one: steps up to a generation of boards.
 constexpr std::array kSteps = {1.25, 1.75, 2.5};
 
 void multiply(double by, std::vector<PeakRate>* peaks) {
