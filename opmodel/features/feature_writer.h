@@ -112,4 +112,8 @@ double common_run(const std::vector<int64_t>& x, const std::vector<int64_t>& y);
 // one moved axis copy blocks, others go element by element.
 size_t single_moved_axis(const std::vector<size_t>& perm);
 
+// ONNX Runtime's CPU provider copies what `op`, a Transpose, moves element by element: the last
+// axis moves, and others with it, but not as the two axes of a matrix would.
+bool copies_each_element(const OpDescriptor& op);
+
 }  // namespace dfsim::inline opmodel

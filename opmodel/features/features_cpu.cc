@@ -154,6 +154,27 @@ Copying copying_of(const std::vector<size_t>& perm, const std::vector<int64_t>& 
   return {piece > 1 ? CopyWay::kPieces : CopyWay::kElements, piece};
 }
 
+}  // namespace
+
+bool copies_each_element(const OpDescriptor& op) {
+  if (op.op_type != "Transpose" || op.input_extents.empty()) {
+    return false;
+  }
+  const std::vector<size_t> perm = index_list(op, "perm");
+  if (copying_of(perm, op.input_extents[0]).way != CopyWay::kElements) {
+    return false;
+  }
+  // Axes that rotate are those of a matrix, which has a fast kernel of its own.
+  for (size_t i = 0; i < perm.size(); ++i) {
+    if (perm[i] != (perm[0] + i) % perm.size()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+namespace {
+
 // How ONNX Runtime's CPU provider reduces. Neighbouring axes that are all kept (K) or all reduced
 // (R) count as one, an axis of one element as any other: an image of batch 1 that is averaged over
 // its channels is K R K with one kept element in front, has no fast way, and takes five times as

@@ -2,6 +2,7 @@
 #include "opmodel/model/laws/cpu/kernel_floors.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "opmodel/model/laws/cpu/plain_forms.h"
 #include "tests/opmodel/cpu/operator_of.h"
@@ -48,6 +49,22 @@ TEST_CASE("Kernel floors: a product of several rows copies a right side that is 
   OpDescriptor constant = product;
   constant.work.weight_bytes = 400'000;
   CHECK(packed_operand_us(constant, 1) == 0);
+}
+
+TEST_CASE("Kernel floors: a Transpose that moves the last axis and others copies each element") {
+  const auto us = [](std::vector<int64_t> x, const std::string& perm, double gflops) {
+    DeviceSpec device = cpu(1);
+    device.peaks = {{DType::kFloat32, gflops * 1e9}};
+    return element_copies_us(operator_of("Transpose", {std::move(x)}, {1}, "perm=" + perm), device);
+  };
+  CHECK(us({8, 784, 1, 4, 48}, "2,0,3,4,1", 91.9) == Approx(8 * 784 * 192 * 3.2e-3));
+  CHECK(us({8, 784, 1, 4, 48}, "2,0,3,4,1", 4 * 91.9) ==
+        Approx(8 * 784 * 192 * 3.2e-3 / std::sqrt(2.5)));
+  CHECK(us({8, 784, 4, 48}, "0,2,3,1", 91.9) == 0);   // one axis moves
+  CHECK(us({8, 784, 4, 48}, "2,1,0,3", 91.9) == 0);   // in pieces
+  CHECK(us({8, 784, 4, 48}, "2,3,0,1", 91.9) == 0);   // a matrix of 6,272 x 192
+  CHECK(us({1, 784, 1, 48}, "2,1,0,3", 91.9) == 0);   // as it lies
+  CHECK(us({-1, 784, 4, 48}, "3,0,2,1", 91.9) == 0);  // not known
 }
 
 TEST_CASE("Kernel floors: a floor lifts what is below, and widens its interval") {

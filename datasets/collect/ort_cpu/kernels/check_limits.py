@@ -3,7 +3,7 @@
 
 usage: check_limits.py [CPU...]      CPU: a folder of datasets/measured; default: all four
 
-Needs PyYAML. Computes kernel_floors.h (GRU, RNN, copies of right operands that are not weights) and small_slices.h from
+Needs PyYAML. Computes kernel_floors.h (GRU, RNN, copies of right operands that are not weights, Transposes element by element) and small_slices.h from
 the shapes in ops.csv.xz and the rates in the hardware files. Times of slices are without what the profiler added.
 """
 import csv
@@ -55,6 +55,22 @@ def packing_us(inputs, device):
     return device.shared(math.prod(right) * (0.28 if large else 0.13) / 1e3)
 
 
+def element_copies_us(attributes, inputs, device):
+    perm = [int(axis) for axis in re.search(r"perm=([\d,]+)", attributes)[1].split(",")] if "perm=" in attributes else []
+    _, x = inputs[0]
+    if sorted(perm) != list(range(len(x))):
+        return None
+    in_order = [axis for axis in perm if x[axis] != 1]
+    single = any([a for a in perm if a != axis] == [a for a in range(len(x)) if a != axis] for axis in perm)
+    kept = len(perm)
+    while kept and perm[kept - 1] == kept - 1:
+        kept -= 1
+    rotated = perm == [(perm[0] + i) % len(perm) for i in range(len(perm))]
+    if in_order == sorted(in_order) or single or rotated or math.prod(x[kept:]) > 1:
+        return None
+    return math.prod(x) * 3.2e-3 / math.sqrt(device.speed)
+
+
 def slice_us(inputs, outputs, device):
     (kind, x), (_, y) = inputs[0], outputs[0]
     results = math.prod(y)
@@ -76,12 +92,14 @@ def ratios(cpu):
     with lzma.open(ROOT / f"datasets/measured/{cpu}/ops.csv.xz", "rt") as file:
         for row in csv.DictReader(file):
             op, us = row["op_type"], float(row["time_ns"]) / 1e3
-            if op not in ("GRU", "RNN", "MatMul", "Slice"):
+            if op not in ("GRU", "RNN", "MatMul", "Slice", "Transpose"):
                 continue
             device = devices[1 if "1 thread" in row["device"] else 2]
             inputs, outputs = operands(row["inputs"]), operands(row["outputs"])
             if op == "Slice":
                 limit, us = slice_us(inputs, outputs, device), us - overheads.get(row["device"], 0)
+            elif op == "Transpose":
+                limit = element_copies_us(row["attributes"], inputs, device)
             elif op == "MatMul":
                 limit = packing_us(inputs, device)
             else:

@@ -24,6 +24,10 @@ double serial_recurrence_us(const OpDescriptor& op, const DeviceSpec& device, bo
 // needs no copy, and for other operators. O(rank).
 double packed_operand_us(const OpDescriptor& op, int cores);
 
+// Microseconds of a Transpose that moves the last axis and others with it; 0 for all others.
+// O(rank).
+double element_copies_us(const OpDescriptor& op, const DeviceSpec& device);
+
 // Lifts `cost`, the answer of a model for a CPU, to these limits: extrapolated. Measured times
 // stay.
 void apply_kernel_floors(const OpDescriptor& op, const DeviceSpec& device, OpCost* cost);
