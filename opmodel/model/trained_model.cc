@@ -295,8 +295,16 @@ StatusOr<const TrainedModel*> TrainedModel::reference() const {
 bool TrainedModel::has_no_rows(const OpDescriptor& op, const DeviceSpec& device,
                                const OpCost& cost) const {
   const TrainedModel* const prior = manifest_.prior ? this : prior_.get();
-  return prior != nullptr && cost.source == CostSource::kPrior && cost.time_ns > 0 &&
-         prior->choose_part(op, geometry_of(op), device, TimingKind::kKernelOnly) < 0;
+  if (prior == nullptr || cost.source != CostSource::kPrior || cost.time_ns <= 0) {
+    return false;
+  }
+  const OpGeometry geometry = geometry_of(op);
+  const int part = prior->choose_part(op, geometry, device, TimingKind::kKernelOnly);
+  if (part < 0) {
+    return true;
+  }
+  const std::string& kind = prior->manifest_.parts[static_cast<size_t>(part)].kind;
+  return kind != kAnyKind && kind != geometry.kind && is_carried_over(geometry);
 }
 
 // An answer from rows of this device that include a launch, or from those of other devices.
@@ -344,7 +352,7 @@ Status TrainedModel::ask_reference(std::span<const OpDescriptor> ops, const Devi
     const OpGeometry geometry = geometry_of(small[k]);
     OpCost* const cost = &out[asked[k].op];
     if (asked[k].unknown) {
-      set_carried_over(carried_over_us(costs[k], geometry, known, device), cost);
+      set_carried_over(carried_over_us(costs[k], geometry, known, device), geometry, cost);
     } else {
       limit_by_small_kernel(small_kernel_us(costs[k], geometry, known, device), cost);
     }

@@ -40,8 +40,8 @@ struct HostShare {
 };
 
 // The factor for a host of that speed (HostSpec::dispatch_speed): 1, which is what files without
-// the key have, says nothing about the host.
-double host_spread(double dispatch_speed);
+// the key have, says nothing about the host. Under autocast the host also looks up casts.
+double host_spread(double dispatch_speed, bool autocast);
 
 // The interval with the host's doubt in it. A faster host shortens a run that waits for it, until
 // the device limits; a slower one lengthens any run that it then limits. O(1).

@@ -104,7 +104,8 @@ StatusOr<SimulatedModel> ModelRun::simulate(SimListener* listener) const {
   }
   run.result.tasks = std::move(records);
   SimulatedModel simulated;
-  HostShare host{run.result.host_busy_ns, 0, host_spread(platform_->host.dispatch_speed)};
+  HostShare host{run.result.host_busy_ns, 0,
+                 host_spread(platform_->host.dispatch_speed, model_->autocast)};
   for (const DeviceUse& use : run.result.devices) {
     host.device_busy_ns = std::max(host.device_busy_ns, use.busy_ns);
   }

@@ -81,8 +81,10 @@ TEST_CASE("Latency interval: what only the largest sizes need may not run at all
 }
 
 TEST_CASE("Latency interval: a host of unknown speed widens runs that wait for it") {
-  CHECK(host_spread(1) == 1.4);
-  CHECK(host_spread(1.31) == 1.15);
+  CHECK(host_spread(1, false) == 1.4);
+  CHECK(host_spread(1.31, false) == 1.15);
+  CHECK(host_spread(1, true) > 1.4);
+  CHECK(host_spread(1.31, true) > 1.15);
   const LatencyInterval exact{100'000, 100'000};
   // The host takes all of the time, the device a quarter.
   const LatencyInterval waits = with_host_doubt(exact, 100'000, {100'000, 25'000, 1.25});

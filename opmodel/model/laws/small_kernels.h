@@ -32,10 +32,17 @@ double carried_over_us(const OpCost& reference, const OpGeometry& geometry, cons
 double small_kernel_us(const OpCost& reference, const OpGeometry& geometry, const DeviceSpec& known,
                        const DeviceSpec& device);
 
-// Takes `time_us` with the interval of such an answer.
-void set_carried_over(double time_us, OpCost* cost);
+// A convolution whose kernel is another one than that of dense convolutions, and whose rows on the
+// known board say more than those of dense ones elsewhere: grouped, transposed, or depthwise with a
+// large window.
+bool is_carried_over(const OpGeometry& geometry);
 
-// Takes `limit_us` where `cost` is longer; such an answer is a prior.
+// Takes `time_us` with the interval of such an answer; for a depthwise convolution the geometric
+// mean with the prior's, and an interval that holds both.
+void set_carried_over(double time_us, const OpGeometry& geometry, OpCost* cost);
+
+// Takes `limit_us` where `cost` is longer; such an answer is a prior. Where it is not, its interval
+// ends where that of the limit does.
 void limit_by_small_kernel(double limit_us, OpCost* cost);
 
 }  // namespace dfsim::inline opmodel
