@@ -82,10 +82,10 @@ void note_assumptions(const std::vector<OpenLoop>& open_loops,
                     some_names("Loop", names)));
   }
   if (!open_ifs.empty()) {
-    report->notes.push_back(
-        fmt::format("which branch of {} is taken is not known before the run, the larger one is "
-                    "costed; --branch then|else chooses",
-                    some_names("If", open_ifs)));
+    report->notes.push_back(fmt::format(
+        "which branch of {} is taken is not known before the run, the larger one, or that of the "
+        "largest extents, is costed; --branch then|else chooses",
+        some_names("If", open_ifs)));
   }
 }
 

@@ -128,6 +128,10 @@ void InferContext::set_exact_value(size_t i, ConstValue value) {
       [this](TensorId input) { return input.valid() && builder_.tensor(input).data_dependent; });
 }
 
+bool InferContext::is_data_dependent(size_t i) const {
+  return has_input(i) && builder_.tensor(op().inputs[i]).data_dependent;
+}
+
 void InferContext::mark_data_dependent(size_t i) {
   if (has_output(i)) {
     builder_.tensor(op().outputs[i]).data_dependent = true;

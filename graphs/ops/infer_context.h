@@ -70,6 +70,8 @@ class InferContext {
   // on data, the extents are exact, too.
   void set_exact_value(size_t i, ConstValue value);
   void mark_data_dependent(size_t i);
+  // Input i depends on data, though it may have a value: that of the largest extents.
+  bool is_data_dependent(size_t i) const;
   // For ops whose attributes decide about their class (Dropout does nothing in inference).
   void set_class(OpClass op_class) { builder_.op(op_).op_class = op_class; }
   const Shape& output_shape(size_t i) const;

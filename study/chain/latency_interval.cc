@@ -100,7 +100,7 @@ LatencyInterval latency_interval(const ExecGraph& graph, const CostTable& costs,
 }
 
 LatencyInterval with_largest_sizes(LatencyInterval interval, TimeNs latency_ns, TimeNs largest_ns) {
-  constexpr double kMostShare = 0.95;  // something always runs
+  constexpr double kMostShare = 0.995;  // something always runs
   if (latency_ns > 0) {
     const double share =
         std::min(static_cast<double>(largest_ns) / static_cast<double>(latency_ns), kMostShare);

@@ -67,6 +67,48 @@ TEST_CASE("Kernel floors: a Transpose that moves the last axis and others copies
   CHECK(us({-1, 784, 4, 48}, "3,0,2,1", 91.9) == 0);  // not known
 }
 
+TEST_CASE("Kernel floors: a pool with indices goes window by window") {
+  DeviceSpec device = cpu(1);
+  device.peaks = {{DType::kFloat32, 91.9e9}};
+  OpDescriptor pool =
+      operator_of("MaxPool", {{1, 64, 56, 56}}, {1, 64, 28, 28}, "kernel_shape=2,2");
+  CHECK(pool_indices_us(pool, device) == 0);  // its maxima alone
+  pool.output_extents.push_back(pool.output_extents[0]);
+  CHECK(pool_indices_us(pool, device) == Approx(64 * 28 * 28 * 21e-3));
+  pool.output_extents = {{1, 16, 16, 16}, {1, 16, 16, 16}};
+  CHECK(pool_indices_us(pool, device) == Approx(4096 * 7e-3));
+  pool.op_type = "AveragePool";
+  CHECK(pool_indices_us(pool, device) == 0);
+}
+
+TEST_CASE("Kernel floors: parts of a Split and operands of a Concat take time each") {
+  DeviceSpec device = cpu(1);
+  device.peaks = {{DType::kFloat32, 91.9e9}};
+  OpDescriptor split = operator_of("Split", {{100, 4}}, {1, 4});
+  split.output_extents.assign(100, {1, 4});
+  CHECK(many_operands_us(split, device) == Approx(20));
+  CHECK(many_operands_us(operator_of("Concat", {{1, 4}, {2, 4}}, {3, 4}), device) == Approx(0.4));
+  CHECK(many_operands_us(operator_of("Add", {{1, 4}, {1, 4}}, {1, 4}), device) == 0);
+}
+
+TEST_CASE("Plain forms: an image that is filtered takes taps by how much it shrinks") {
+  OpDescriptor resize = operator_of("Resize", {{1, 3, 512, 512}}, {1, 3, 128, 128},
+                                    "antialias=1;coordinates=half_pixel;mode=linear");
+  REQUIRE(filters_image(resize));
+  const double taps = 3 * (512.0 * 128 + 128.0 * 128) * 8;
+  CHECK(plain_form_us(resize, 1) == Approx(taps * 0.38e-3));
+  resize.attributes = "antialias=1;coordinates=half_pixel;mode=cubic";
+  CHECK(plain_form_us(resize, 1) == Approx(2 * taps * 0.38e-3));
+  resize.attributes = "coordinates=half_pixel;mode=cubic";
+  CHECK_FALSE(filters_image(resize));
+}
+
+TEST_CASE("Plain forms: a p-norm pool takes a power for each tap") {
+  const OpDescriptor pool =
+      operator_of("LpPool", {{1, 4, 8, 8}}, {1, 4, 8, 8}, "kernel_shape=3,3;pads=1,1,1,1");
+  CHECK(plain_form_us(pool, 1) == Approx(4 * 64 * 9 * 20.3e-3));
+}
+
 TEST_CASE("Kernel floors: a floor lifts what is below, and widens its interval") {
   const OpDescriptor product = operator_of("MatMul", {{4, 500}, {500, 200}}, {4, 200});
   OpCost below;

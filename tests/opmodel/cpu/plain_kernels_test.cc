@@ -104,8 +104,8 @@ TEST_CASE("Plain kernels: suppression compares every box with those that its cla
     return plain_kernel_us(operator_of("NonMaxSuppression", {{2, 100, 4}, {2, 3, 100}}, {rows, 3}),
                            1);
   };
-  CHECK(suppression(60) == Approx(6 * (100 * 40 + 10 * 95 * 3.5) / 1e3));
-  CHECK(suppression(600) == Approx(6 * (100 * 40 + 100 * 50 * 3.5) / 1e3));
+  CHECK(suppression(60) == Approx(6 * (100 * 12 + 10 * 10 * 3.5) / 1e3));
+  CHECK(suppression(600) == Approx(6 * (100 * 12 + 100 * 50 * 3.5) / 1e3));
 }
 
 TEST_CASE("Plain kernels: an image that keeps its extents is copied") {

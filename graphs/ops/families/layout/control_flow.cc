@@ -30,7 +30,9 @@ Shape larger_shape(const Shape& a, const Shape& b, bool* exact) {
 Status infer_if(InferContext& context) {
   const ConstValue* condition = context.value(0);
   std::optional<bool> chosen = context.options().branch;
-  if (condition != nullptr && condition->size() == 1) {
+  // The largest extents that data allow decide where nothing else does, which is an assumption.
+  const bool assumed = condition != nullptr && context.is_data_dependent(0);
+  if (condition != nullptr && condition->size() == 1 && !(assumed && chosen)) {
     chosen = condition->as_int(0) != 0;
   }
   auto then_tried = try_body(context, "then_branch", {});
@@ -56,12 +58,17 @@ Status infer_if(InferContext& context) {
   }
   if (chosen) {
     context.set_attribute(std::string(kBranch), int64_t{*chosen});
-  } else if (context.options().open_ifs != nullptr) {
+  }
+  if ((!chosen || (assumed && !context.options().branch)) &&
+      context.options().open_ifs != nullptr) {
     context.options().open_ifs->push_back(context.op().name);
   }
   for (size_t i = 0; i < context.output_count(); ++i) {
     if (chosen) {
       set_from_body(context, *chosen ? then_body : else_body, i, i);
+      if (assumed) {
+        context.mark_data_dependent(i);
+      }
       continue;
     }
     const Tensor* a = then_body.output(i);

@@ -28,6 +28,12 @@ double packed_operand_us(const OpDescriptor& op, int cores);
 // O(rank).
 double element_copies_us(const OpDescriptor& op, const DeviceSpec& device);
 
+// Microseconds of a MaxPool that also returns indices; 0 for all others. O(rank).
+double pool_indices_us(const OpDescriptor& op, const DeviceSpec& device);
+
+// Microseconds that the number of a Split's parts or of a Concat's operands takes. O(1).
+double many_operands_us(const OpDescriptor& op, const DeviceSpec& device);
+
 // Lifts `cost`, the answer of a model for a CPU, to these limits: extrapolated. Measured times
 // stay.
 void apply_kernel_floors(const OpDescriptor& op, const DeviceSpec& device, OpCost* cost);

@@ -78,6 +78,14 @@ double short_scales_us(const OpDescriptor& op) {
 
 }  // namespace
 
+double window_taps(const OpDescriptor& op) {
+  double taps = 1;
+  for (const size_t extent : index_list(op, "kernel_shape")) {
+    taps *= static_cast<double>(extent);
+  }
+  return taps;
+}
+
 bool has_short_scales(const OpDescriptor& op) {
   constexpr double kLong = 256;
   const double run = scale_run(op);
@@ -136,10 +144,36 @@ bool doubles_image(const OpDescriptor& op) {
   return y[0] == x[0] && y[1] == x[1] && y[2] == 2 * x[2] && y[3] == 2 * x[3];
 }
 
+bool filters_image(const OpDescriptor& op) {
+  return op.op_type == "Resize" && !attribute_value(op.attributes, "antialias").empty() &&
+         !op.input_extents.empty() && !op.output_extents.empty() &&
+         has_four_axes(op.input_extents[0]) && has_four_axes(op.output_extents[0]);
+}
+
+// 512 x 512 to 128 x 128, 1,024 to 224 and 256 to 224, linear and cubic, took 0.21 to 0.29 ns per
+// tap on an EPYC Turin.
+double filtered_image_us(const OpDescriptor& op) {
+  constexpr double kTapNs = 0.38;
+  const std::vector<int64_t>& x = op.input_extents[0];
+  const std::vector<int64_t>& y = op.output_extents[0];
+  const double width = attribute_value(op.attributes, "mode") == "cubic" ? 4 : 2;
+  const auto taps = [&](size_t axis) {
+    return width * std::max(1.0, static_cast<double>(x[axis]) / static_cast<double>(y[axis]));
+  };
+  if (std::ranges::any_of(x, [](int64_t e) { return e <= 0; }) ||
+      std::ranges::any_of(y, [](int64_t e) { return e <= 0; })) {
+    return 0;
+  }
+  const double rows = static_cast<double>(y[0] * y[1]) * static_cast<double>(x[2]);
+  const double wide = rows * static_cast<double>(y[3]);
+  return (wide * taps(3) + element_count(y) * taps(2)) * kTapNs / 1e3;
+}
+
 double plain_form_us(const OpDescriptor& op, int cores) {
   constexpr double kDoubledNs = 0.12;
   constexpr double kOneHotNs = 2.7;
   constexpr double kInnerSelectionNs = 2.6;
+  constexpr double kNormTapNs = 20.3;  // a power of each element of a window
   if (op.input_extents.empty() || op.output_extents.empty()) {
     return 0;
   }
@@ -158,6 +192,12 @@ double plain_form_us(const OpDescriptor& op, int cores) {
   }
   if (has_blocked_scales(op)) {
     return blocked_scales_us(op);
+  }
+  if (filters_image(op)) {
+    return shared_by_cores(filtered_image_us(op), cores);
+  }
+  if (op.op_type == "LpPool") {
+    return shared_by_cores(results * window_taps(op) * kNormTapNs / 1e3, cores);
   }
   if (doubles_image(op)) {
     return results * kDoubledNs / 1e3;

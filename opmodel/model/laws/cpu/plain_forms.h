@@ -15,6 +15,9 @@ namespace dfsim::inline opmodel {
 // Microseconds on that many cores; 0 for operators of other types and forms. O(rank).
 double plain_form_us(const OpDescriptor& op, int cores);
 
+// Elements in a window of a pool or convolution; 1 where it has no kernel_shape.
+double window_taps(const OpDescriptor& op);
+
 // Along an axis that others follow, as the shapes tell: operators without that attribute in their
 // descriptor.
 bool selects_along_inner_axis(const OpDescriptor& op);
@@ -34,6 +37,10 @@ bool has_activation_twin(const OpDescriptor& op);
 OpDescriptor activation_twin(const OpDescriptor& op);
 // The same operator to models whose profiles do not have the attribute: kernels that memory limits.
 OpDescriptor without_activation_attributes(const OpDescriptor& op);
+
+// A Resize of images that filters what it shrinks: one pass along each axis, with more taps the
+// more it shrinks.
+bool filters_image(const OpDescriptor& op);
 
 // ONNX Runtime doubles both sides of an image without a table of coordinates.
 bool doubles_image(const OpDescriptor& op);

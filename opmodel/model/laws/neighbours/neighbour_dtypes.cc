@@ -153,12 +153,22 @@ std::optional<DTypeNeighbours> dtype_neighbours(const OpDescriptor& op, const Op
 
 void apply_dtype_neighbours(const OpGeometry& geometry, const DeviceSpec& device,
                             const OpCost& wide, const OpCost& narrow, OpCost* cost) {
-  if (cost->source == CostSource::kMeasured || cost->time_ns <= 0) {
+  if (cost->time_ns <= 0) {
     return;
   }
   if (geometry.dtype != DType::kTFloat32) {
+    // Also where it was measured: with the kernel that quantises its activations.
+    const TimeNs before_ns = cost->time_ns;
     limit_to(byte_limit_ns(narrow, device), kByteSpread, cost);
-  } else if (is_of_model(wide) && is_of_model(narrow)) {
+    if (cost->time_ns < before_ns && cost->source == CostSource::kMeasured) {
+      cost->source = CostSource::kExtrapolated;
+    }
+    return;
+  }
+  if (cost->source == CostSource::kMeasured) {
+    return;
+  }
+  if (is_of_model(wide) && is_of_model(narrow)) {
     set_between(geometry, wide, narrow, cost);
   } else {
     const auto wide_ns = static_cast<double>(wide.time_ns);
