@@ -81,7 +81,9 @@ double small_kernel_us(const OpCost& reference, const OpGeometry& geometry, cons
 bool is_carried_over(const OpGeometry& geometry) {
   constexpr double kLargeWindow = 25;
   const bool large = geometry.dims[dim::kKH] * geometry.dims[dim::kKW] > kLargeWindow;
-  return geometry.family == Family::kConv && (geometry.kind != kDepthwise || large);
+  return geometry.family == Family::kConv &&
+         (geometry.kind == "grouped" || geometry.kind == "transposed" ||
+          (geometry.kind == kDepthwise && large));
 }
 
 void set_carried_over(double time_us, const OpGeometry& geometry, OpCost* cost) {
@@ -107,7 +109,7 @@ void limit_by_small_kernel(double limit_us, OpCost* cost) {
     return;
   }
   if (static_cast<double>(cost->time_ns) <= limit_ns) {
-    // What a launch adds to other boards' rows is no doubt about this kernel either.
+    // Launches add to the rows of other boards, but not to the doubt about this kernel.
     cost->high_ns = std::clamp<TimeNs>(std::llround(limit_ns * kOtherBoardSpread), cost->time_ns,
                                        std::max(cost->time_ns, cost->high_ns));
     return;
