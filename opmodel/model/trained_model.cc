@@ -336,7 +336,8 @@ Status TrainedModel::ask_reference(std::span<const OpDescriptor> ops, const Devi
   std::vector<OpDescriptor> small;
   for (size_t i = 0; i < ops.size(); ++i) {
     const bool unknown = has_no_rows(ops[i], device, out[i]);
-    if (unknown || scatters_by_launch(ops[i], device, out[i])) {
+    if (unknown || out[i].source == CostSource::kPrior ||
+        scatters_by_launch(ops[i], device, out[i])) {
       asked.push_back({i, unknown});
       small.push_back(as_kernel(ops[i]));
     }
@@ -355,6 +356,9 @@ Status TrainedModel::ask_reference(std::span<const OpDescriptor> ops, const Devi
     if (asked[k].unknown) {
       set_carried_over(carried_over_us(costs[k], geometry, known, device), geometry, cost);
     } else {
+      if (cost->source == CostSource::kPrior) {
+        lift_to_least(least_carried_us(costs[k], geometry, known, device), cost);
+      }
       limit_by_small_kernel(small_kernel_us(costs[k], geometry, known, device), cost);
     }
   }

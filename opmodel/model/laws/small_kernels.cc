@@ -103,6 +103,32 @@ void set_carried_over(double time_us, const OpGeometry& geometry, OpCost* cost) 
   cost->source = CostSource::kPrior;
 }
 
+// Slower boards may run a kernel with a larger share of their rates, so this says nothing of them.
+double least_carried_us(const OpCost& reference, const OpGeometry& geometry,
+                        const DeviceSpec& known, const DeviceSpec& device) {
+  if (carried_over_us(reference, geometry, known, device) <= 0) {
+    return 0;
+  }
+  const DeviceSpec a = with_sustained_rates(known);
+  const DeviceSpec b = with_sustained_rates(device);
+  const double bandwidth = b.memory_bytes_per_s / a.memory_bytes_per_s;
+  const double units = b.clock_hz * b.compute_units / (a.clock_hz * a.compute_units);
+  const bool products = geometry.family == Family::kGemm || geometry.family == Family::kConv ||
+                        geometry.family == Family::kAttention;
+  const double known_rate = a.peak_flops_per_s(geometry.dtype, products);
+  const double rate =
+      known_rate > 0 ? b.peak_flops_per_s(geometry.dtype, products) / known_rate : 0;
+  return std::min({bandwidth, units, rate}) >= 1
+             ? us_of(reference) / std::max({bandwidth, units, rate})
+             : 0;
+}
+
+void lift_to_least(double least_us, OpCost* cost) {
+  if (least_us * kNsPerUs > static_cast<double>(cost->time_ns)) {
+    rescale(least_us * kNsPerUs, cost);
+  }
+}
+
 void limit_by_small_kernel(double limit_us, OpCost* cost) {
   const double limit_ns = limit_us * kNsPerUs;
   if (limit_us <= 0) {

@@ -41,6 +41,14 @@ bool is_carried_over(const OpGeometry& geometry);
 // mean with the prior's, and an interval that holds both.
 void set_carried_over(double time_us, const OpGeometry& geometry, OpCost* cost);
 
+// The least time on a board that is faster than `known` in every respect: no kernel gains more than
+// the rate that gained most. 0 for other boards, and as carried_over_us().
+double least_carried_us(const OpCost& reference, const OpGeometry& geometry,
+                        const DeviceSpec& known, const DeviceSpec& device);
+
+// Lifts `cost`, a prior, to that time.
+void lift_to_least(double least_us, OpCost* cost);
+
 // Takes `limit_us` where `cost` is longer; such an answer is a prior. Where it is not, its interval
 // ends where that of the limit does.
 void limit_by_small_kernel(double limit_us, OpCost* cost);

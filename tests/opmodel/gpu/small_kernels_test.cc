@@ -101,6 +101,24 @@ TEST_CASE("SmallKernels: a longer answer becomes the limit, a shorter one stays"
   CHECK(cost.time_ns == 3'000);
 }
 
+TEST_CASE(
+    "SmallKernels: on a board that is faster in all, no kernel gains more than the fastest rate") {
+  const OpCost known = cost_of(90'000, 100'000, 110'000, CostSource::kMeasured);
+  const OpGeometry geometry = geometry_of(relu_of({1'000'000}));
+  DeviceSpec fast = gpu_of(1.5, 150);
+  fast.memory_bytes_per_s = fast.sustained_memory_bytes_per_s = 2.5e12;
+  fast.peaks = {{DType::kFloat32, 20e12, 0}};
+  CHECK(least_carried_us(known, geometry, gpu_of(1.5, 100), fast) == Approx(40));
+  fast.compute_units = 90;  // slower in one respect
+  CHECK(least_carried_us(known, geometry, gpu_of(1.5, 100), fast) == 0);
+  OpCost cost = cost_of(20'000, 30'000, 60'000, CostSource::kPrior);
+  lift_to_least(40, &cost);
+  CHECK(cost.time_ns == 40'000);
+  CHECK(cost.high_ns == 80'000);
+  lift_to_least(10, &cost);
+  CHECK(cost.time_ns == 40'000);
+}
+
 TEST_CASE("SmallKernels: a convolution's bias is not part of its kernel") {
   OpDescriptor op = relu_of({1, 8, 4, 4});
   CHECK(as_kernel(op).input_extents == op.input_extents);
