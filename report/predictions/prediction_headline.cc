@@ -88,7 +88,8 @@ std::string reason_text(const Prediction& prediction) {
       otherwise = device_cause(verdict);
       break;
     case Limit::kHost:
-      why = fmt::format("The host limits (busy {}, the device {})",
+      why = fmt::format("The host{} limits (busy {}, the device {})",
+                        prediction.host_is_assumed ? ", of assumed speed," : "",
                         busy_percent(verdict.host_share), busy_percent(verdict.device_share));
       otherwise = "a larger batch uses the device better";
       break;

@@ -391,6 +391,8 @@ StatusOr<Prediction> make_totals(const PredictionInput& input) {
   prediction.host_busy_ns = input.run.result.host_busy_ns;
   prediction.bound_only_share = bound_only_share(input);
   prediction.largest_share = input.run.largest_share;
+  prediction.host_is_assumed =
+      input.platform.host.dispatch_speed == 1 && prediction.device_type == DeviceType::kGpu;
   set_rates(input, &prediction);
   DFSIM_RETURN_IF_ERROR(set_memory(input, &prediction));
   return prediction;

@@ -99,6 +99,8 @@ struct Prediction {
   // Where it is not complete, latency_ns is of the rest alone: a lower limit.
   UnknownWork unknown;
   double bound_only_share = 0;  // of the device time
+  // The hardware file says nothing about the host's speed (HostSpec::dispatch_speed).
+  bool host_is_assumed = false;
   // Of the latency: operators whose sizes only data tell, counted as large as they can be.
   double largest_share = 0;
   std::string model;
