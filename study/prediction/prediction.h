@@ -101,7 +101,7 @@ struct Prediction {
   double bound_only_share = 0;  // of the device time
   // The hardware file says nothing about the host's speed (HostSpec::dispatch_speed).
   bool host_is_assumed = false;
-  // Of the latency: operators whose sizes only data tell, counted as large as they can be.
+  // Share of the latency: operators whose sizes only data tell, counted as large as they can be.
   double largest_share = 0;
   std::string model;
   std::string hardware;
