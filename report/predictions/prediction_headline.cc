@@ -88,8 +88,7 @@ std::string reason_text(const Prediction& prediction) {
       otherwise = device_cause(verdict);
       break;
     case Limit::kHost:
-      why = fmt::format("The host{} limits (busy {}, the device {})",
-                        prediction.host_is_assumed ? ", of assumed speed," : "",
+      why = fmt::format("The host limits (busy {}, the device {})",
                         busy_percent(verdict.host_share), busy_percent(verdict.device_share));
       otherwise = "a larger batch uses the device better";
       break;
@@ -103,9 +102,11 @@ std::string reason_text(const Prediction& prediction) {
     return why + ": " + otherwise;
   }
   const Verdict::Change& change = *verdict.change;
-  return fmt::format("{}: {} would give {}{} ({})", why, change.name,
+  const bool assumed = verdict.limit == Limit::kHost && prediction.host_is_assumed;
+  return fmt::format("{}: {} would give {}{} ({}){}", why, change.name,
                      least_prefix(prediction.unknown, change.bound_only_share),
-                     format_time(change.latency_ns), change.option);
+                     format_time(change.latency_ns), change.option,
+                     assumed ? "; the host's speed is assumed" : "");
 }
 
 }  // namespace
