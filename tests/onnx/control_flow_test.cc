@@ -1,4 +1,5 @@
 // If, Loop, Scan and sequences: shapes that come out, and the work of what is inside.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "graphs/ops/totals.h"
@@ -57,6 +58,39 @@ TEST_CASE("If: the user can choose the branch") {
   CHECK(totals_of(other).macs == 0);
   CHECK(totals_of(other).flops == 8);
   CHECK(shape_of(other.graph, "y") == "2x4");
+}
+
+TEST_CASE(
+    "If: a condition on how much data there is assumes the most, and the user may say otherwise") {
+  ModelMaker model;
+  model.input("x", {2, 4});
+  model.weight("w", {4, 8});
+  auto* least = model.weight("k", {});
+  least->set_data_type(onnx::TensorProto::INT64);
+  least->add_int64_data(10);
+  model.node("NonZero", {"x"}, {"found"});  // 2 x at most 8
+  model.node("Size", {"found"}, {"count"});
+  model.node("Greater", {"count", "k"}, {"c"});
+  auto* node = model.node("If", {"c"}, {"y"}, "choice");
+  GraphMaker then_branch(set_graph(node, "then_branch"));
+  then_branch.node("MatMul", {"x", "w"}, {"t"}, "product");
+  then_branch.output("t");
+  GraphMaker else_branch(set_graph(node, "else_branch"));
+  else_branch.node("Relu", {"x"}, {"e"}, "relu");
+  else_branch.output("e");
+  model.output("y");
+  const ImportedModel assumed = imported(model);
+  CHECK(totals_of(assumed).macs == 64);
+  const auto has_note = [](const ImportedModel& result) {
+    return std::any_of(result.report.notes.begin(), result.report.notes.end(),
+                       [](const std::string& note) {
+                         return note.find("which branch of If 'choice'") != std::string::npos;
+                       });
+  };
+  CHECK(has_note(assumed));
+  const ImportedModel other = imported(model, {.branch = false});
+  CHECK(totals_of(other).macs == 0);
+  CHECK_FALSE(has_note(other));
 }
 
 TEST_CASE("If: a constant condition decides, whatever branch the user chooses") {

@@ -119,6 +119,32 @@ TEST_CASE(
   CHECK(cost.time_ns == 40'000);
 }
 
+TEST_CASE("SmallKernels: kernels that dense convolutions do not run are carried over") {
+  OpGeometry geometry;
+  geometry.family = Family::kConv;
+  geometry.dims[dim::kKH] = geometry.dims[dim::kKW] = 3;
+  const auto carried = [&geometry](const std::string& kind) {
+    geometry.kind = kind;
+    return is_carried_over(geometry);
+  };
+  CHECK(carried("grouped"));
+  CHECK(carried("transposed"));
+  CHECK_FALSE(carried("dense"));
+  CHECK_FALSE(carried("dense-8bit"));
+  CHECK_FALSE(carried("depthwise"));
+  geometry.dims[dim::kKH] = geometry.dims[dim::kKW] = 7;
+  CHECK(carried("depthwise"));
+  // Both opinions count there.
+  OpCost cost = cost_of(3'000, 4'000, 5'000, CostSource::kPrior);
+  set_carried_over(9, geometry, &cost);
+  CHECK(cost.time_ns == 6'000);
+  CHECK(cost.low_ns == 4'000);
+  CHECK(cost.high_ns == 9'000);
+  geometry.kind = "grouped";
+  set_carried_over(9, geometry, &cost);
+  CHECK(cost.time_ns == 9'000);
+}
+
 TEST_CASE("SmallKernels: a convolution's bias is not part of its kernel") {
   OpDescriptor op = relu_of({1, 8, 4, 4});
   CHECK(as_kernel(op).input_extents == op.input_extents);
