@@ -22,11 +22,8 @@ ImportedModel imported(ModelMaker& model, const ImportOptions& options = {}) {
   return std::move(*result);
 }
 
-// y = c ? x . w : Relu(x), x 2x4 and w 4x8 (64 MACs) or 8 FLOPs.
-void two_branches(ModelMaker* model) {
-  model->input("x", {2, 4});
-  model->input("c", {}, onnx::TensorProto::BOOL);
-  model->weight("w", {4, 8});
+// y = c ? x . w : Relu(x).
+void add_choice(ModelMaker* model) {
   auto* node = model->node("If", {"c"}, {"y"}, "choice");
   GraphMaker then_branch(set_graph(node, "then_branch"));
   then_branch.node("MatMul", {"x", "w"}, {"t"}, "product");
@@ -35,6 +32,14 @@ void two_branches(ModelMaker* model) {
   else_branch.node("Relu", {"x"}, {"e"}, "relu");
   else_branch.output("e");
   model->output("y");
+}
+
+// The same with x 2x4 and w 4x8: 64 MACs, or 8 FLOPs.
+void two_branches(ModelMaker* model) {
+  model->input("x", {2, 4});
+  model->input("c", {}, onnx::TensorProto::BOOL);
+  model->weight("w", {4, 8});
+  add_choice(model);
 }
 
 TEST_CASE("If: an unknown condition costs the larger branch and leaves a note") {
@@ -71,14 +76,7 @@ TEST_CASE(
   model.node("NonZero", {"x"}, {"found"});  // 2 x at most 8
   model.node("Size", {"found"}, {"count"});
   model.node("Greater", {"count", "k"}, {"c"});
-  auto* node = model.node("If", {"c"}, {"y"}, "choice");
-  GraphMaker then_branch(set_graph(node, "then_branch"));
-  then_branch.node("MatMul", {"x", "w"}, {"t"}, "product");
-  then_branch.output("t");
-  GraphMaker else_branch(set_graph(node, "else_branch"));
-  else_branch.node("Relu", {"x"}, {"e"}, "relu");
-  else_branch.output("e");
-  model.output("y");
+  add_choice(&model);
   const ImportedModel assumed = imported(model);
   CHECK(totals_of(assumed).macs == 64);
   const auto has_note = [](const ImportedModel& result) {
