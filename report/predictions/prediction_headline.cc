@@ -14,6 +14,8 @@ namespace {
 
 // The interval counts as symmetric while its sides differ by no more than this factor.
 constexpr double kMostAskew = 1.5;
+// A wider interval is shown by its ends: "1.6 ms ± 1.7" would begin below zero.
+constexpr double kWidestBelow = 0.7;
 
 // "7.0 ms ± 1.1": the time with as many digits as its interval allows; "228 us, 206 us to 417 us"
 // where the interval is not symmetric.
@@ -21,9 +23,11 @@ std::string time_with_interval(const Prediction& prediction) {
   const TimeNs time_ns = prediction.latency_ns;
   const TimeNs below = time_ns - prediction.interval.low_ns;
   const TimeNs above = prediction.interval.high_ns - time_ns;
-  const bool symmetric = below > 0 && above > 0 &&
-                         static_cast<double>(std::max(below, above)) <=
-                             kMostAskew * static_cast<double>(std::min(below, above));
+  const bool symmetric =
+      below > 0 && above > 0 &&
+      static_cast<double>(below) <= kWidestBelow * static_cast<double>(time_ns) &&
+      static_cast<double>(std::max(below, above)) <=
+          kMostAskew * static_cast<double>(std::min(below, above));
   if (!symmetric) {
     return fmt::format("{}, {} to {}", format_time(time_ns),
                        format_time(prediction.interval.low_ns),

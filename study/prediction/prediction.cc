@@ -325,8 +325,10 @@ double bound_only_share(const PredictionInput& input) {
     const TaskId task(t);
     const TaskRecord& record = input.run.result.tasks[t];
     const CostSource source = input.costs.at(tasks.cost_row(task), record.device).source;
-    const bool is_bound =
-        source == CostSource::kBoundOnly && !has_unknown_work(input.model.executed, tasks.op(task));
+    // A bound on sizes that are as large as they can be is not a lower limit.
+    const bool is_bound = source == CostSource::kBoundOnly &&
+                          !has_unknown_work(input.model.executed, tasks.op(task)) &&
+                          !has_largest_sizes(input.model.executed, tasks.op(task));
     all_ns += record.end_ns - record.start_ns;
     bound_only_ns += is_bound ? record.end_ns - record.start_ns : 0;
   }

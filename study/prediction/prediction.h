@@ -98,7 +98,8 @@ struct Share {
 struct Prediction {
   // Where it is not complete, latency_ns is of the rest alone: a lower limit.
   UnknownWork unknown;
-  double bound_only_share = 0;  // of the device time
+  // Of the device time; without operators whose sizes are as large as data can make them.
+  double bound_only_share = 0;
   // The hardware file says nothing about the host's speed (HostSpec::dispatch_speed).
   bool host_is_assumed = false;
   // Share of the latency: operators whose sizes only data tell, counted as large as they can be.

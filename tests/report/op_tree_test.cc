@@ -173,11 +173,18 @@ TEST_CASE("Prediction: the first two lines have the answer and its reason") {
   prediction.interval = {.low_ns = 230, .high_ns = 500};
   CHECK(summary_text(prediction).find(": 240 ns, 230 ns to 500 ns (4.17 M/s)\n") !=
         std::string::npos);
+  prediction.interval = {.low_ns = 5, .high_ns = 480};  // not "± 240"
+  CHECK(summary_text(prediction).find(": 240 ns, 5 ns to 480 ns (4.17 M/s)\n") !=
+        std::string::npos);
+  prediction.interval = {.low_ns = 230, .high_ns = 500};
   prediction.host_busy_ns = 400;
   prediction.verdict = make_verdict(prediction);
   CHECK(prediction.verdict.limit == Limit::kHost);
   prediction.verdict.change = Verdict::Change{"CUDA graphs", "--runtime cuda-graph", 120, 0};
   CHECK(summary_text(prediction).find("CUDA graphs would give 120 ns") != std::string::npos);
+  CHECK(summary_text(prediction).find("is assumed") == std::string::npos);
+  prediction.host_is_assumed = true;
+  CHECK(summary_text(prediction).find("is assumed") != std::string::npos);
   CHECK(prediction_markdown(prediction).starts_with("**"));
 }
 
