@@ -98,7 +98,7 @@ struct Share {
 struct Prediction {
   // Where it is not complete, latency_ns is of the rest alone: a lower limit.
   UnknownWork unknown;
-  // Of the device time; without operators whose sizes are as large as data can make them.
+  // Share of the device time, without operators whose sizes are as large as data can make them.
   double bound_only_share = 0;
   // The hardware file says nothing about the host's speed (HostSpec::dispatch_speed).
   bool host_is_assumed = false;
