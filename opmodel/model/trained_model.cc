@@ -308,21 +308,18 @@ bool TrainedModel::has_no_rows(const OpDescriptor& op, const DeviceSpec& device,
   return kind != kAnyKind && kind != geometry.kind && is_carried_over(geometry);
 }
 
-// An answer from rows of this device that include a launch, or from those of other devices.
+// An extrapolation from rows of this device that include a launch.
 bool TrainedModel::scatters_by_launch(const OpDescriptor& op, const DeviceSpec& device,
                                       const OpCost& cost) const {
-  if (!may_be_small_kernel(cost)) {
+  if (cost.source != CostSource::kExtrapolated || !launch_may_matter(cost)) {
     return false;
-  }
-  if (cost.source == CostSource::kPrior) {
-    return true;
   }
   const int part = choose_part(op, geometry_of(op), device, TimingKind::kKernelOnly);
   return part >= 0 &&
          manifest_.parts[static_cast<size_t>(part)].timing == TimingKind::kLaunchInclusive;
 }
 
-// Small kernels again, as the board runs them whose kernels were measured alone.
+// Priors and extrapolated launches again, as the board runs them whose kernels were measured alone.
 Status TrainedModel::ask_reference(std::span<const OpDescriptor> ops, const DeviceSpec& device,
                                    std::span<OpCost> out) const {
   if (reference_directory_.empty() || device.type != DeviceType::kGpu) {
@@ -333,13 +330,13 @@ Status TrainedModel::ask_reference(std::span<const OpDescriptor> ops, const Devi
     bool unknown;
   };
   std::vector<Asked> asked;
-  std::vector<OpDescriptor> small;
+  std::vector<OpDescriptor> kernels;
   for (size_t i = 0; i < ops.size(); ++i) {
     const bool unknown = has_no_rows(ops[i], device, out[i]);
     if (unknown || out[i].source == CostSource::kPrior ||
         scatters_by_launch(ops[i], device, out[i])) {
       asked.push_back({i, unknown});
-      small.push_back(as_kernel(ops[i]));
+      kernels.push_back(as_kernel(ops[i]));
     }
   }
   if (asked.empty()) {
@@ -348,10 +345,10 @@ Status TrainedModel::ask_reference(std::span<const OpDescriptor> ops, const Devi
   DFSIM_ASSIGN_OR_RETURN(const TrainedModel* const model, reference());
   DeviceSpec known = model->manifest().devices.front();
   known.type = DeviceType::kGpu;
-  std::vector<OpCost> costs(small.size());
-  DFSIM_RETURN_IF_ERROR(model->predict(small, known, costs));
+  std::vector<OpCost> costs(kernels.size());
+  DFSIM_RETURN_IF_ERROR(model->predict(kernels, known, costs));
   for (size_t k = 0; k < asked.size(); ++k) {
-    const OpGeometry geometry = geometry_of(small[k]);
+    const OpGeometry geometry = geometry_of(kernels[k]);
     OpCost* const cost = &out[asked[k].op];
     if (asked[k].unknown) {
       set_carried_over(carried_over_us(costs[k], geometry, known, device), geometry, cost);

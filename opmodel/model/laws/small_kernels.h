@@ -4,8 +4,7 @@
 //   a kernel of a few microseconds takes, so such rows cannot tell what small kernels cost. No
 //   public table has pooling, copies and others at all.
 // Method: a kernel's time is its roofline, which follows the other board's sustained rates, and
-// time
-//   on the chip, which takes as many cycles there. docs/reference/cost-models.md has the errors.
+//   time on the chip, which takes as many cycles there (docs/reference/cost-models.md).
 // Internal to opmodel.
 #pragma once
 
@@ -15,9 +14,8 @@
 
 namespace dfsim::inline opmodel {
 
-// The answer may come from rows that include launches, of this board or of others, and is short
-// enough for that to matter.
-bool may_be_small_kernel(const OpCost& cost);
+// The answer is short enough for the scatter of a launch in its rows to matter.
+bool launch_may_matter(const OpCost& cost);
 
 // `op` as its kernel runs on any board: without the bias of a convolution, which PyTorch adds in a
 // kernel of its own on the known board, and engines in the same.

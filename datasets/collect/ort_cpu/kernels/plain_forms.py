@@ -228,8 +228,50 @@ def quantisers():
     yield Case("QuantizeLinear", "one scale", x.size, [x], one)
 
 
+def pools_with_indices():
+    for channels, extent, side in ((16, 32, 2), (64, 56, 2), (64, 112, 2), (32, 64, 3)):
+        x = random(1, channels, extent, extent)
+        yield Case("MaxPool", f"{side}x{side} stride 2 with indices of {list(x.shape)}", channels * (extent // 2) ** 2,
+                   [x], kernel_shape=[side] * 2, strides=[2, 2], pads=[0, 0, side // 2, side // 2], outputs=2)
+    for channels, extent in ((64, 28), (64, 56)):
+        x = random(1, channels, extent, extent)
+        yield Case("LpPool", f"3x3 of {list(x.shape)}", x.size * 9, [x], kernel_shape=[3, 3], pads=[1] * 4)
+
+
+def filtered_images():
+    for before, after in ((512, 128), (256, 224), (1024, 224)):
+        for mode, width in (("linear", 2), ("cubic", 4)):
+            taps = width * before / after
+            steps = 3 * (before * after * taps + after * after * taps)
+            yield Case("Resize", f"{mode} antialias, {before} to {after}", round(steps), [random(1, 3, before, before)],
+                       [None, None, ints(1, 3, after, after)], mode=mode, antialias=1)
+
+
+def many_operands():
+    for count in (20, 200, 1000):
+        yield Case("Split", f"into {count} rows of 64", count, [random(count, 64)], axis=0, num_outputs=count,
+                   outputs=count)
+        yield Case("Concat", f"of {count} rows of 64", count, [random(1, 64) for _ in range(count)], axis=0)
+
+
+def searches():
+    for n in (20000, 200000):
+        yield Case("Unique", f"of {n} integers below 500", n, [RNG.integers(0, 500, n)])
+        yield Case("Unique", f"of {n} different numbers", n, [random(n)])
+    for classes, boxes, most in ((80, 5000, 100), (1, 5000, 100), (1, 5000, 5000)):
+        corners = np.sort(RNG.random((1, boxes, 2, 2), np.float32), 2).reshape(1, boxes, 4)
+        yield Case("NonMaxSuppression", f"{most} of {boxes} boxes, {classes} classes", classes * boxes,
+                   [corners, RNG.random((1, classes, boxes), np.float32)], [ints(most)[0], np.float32(.5)])
+
+
+def transpositions():
+    for shape, perm in (((8, 784, 1, 4, 48), (2, 0, 3, 4, 1)), ((8, 784, 4, 48), (0, 2, 3, 1)),
+                        ((8, 784, 4, 48), (2, 3, 0, 1)), ((8, 28, 28, 192), (0, 3, 2, 1))):
+        yield Case("Transpose", f"{list(shape)} by {list(perm)}", math.prod(shape), [random(*shape)], perm=list(perm))
+
+
 GROUPS = (broadcasts, copies, small_slices, products, activations, reductions, pools, samples, selections, scatters,
-          recurrent, quantisers)
+          recurrent, quantisers, pools_with_indices, filtered_images, many_operands, searches, transpositions)
 
 
 def lowest_us(model, feed, threads, folder):

@@ -80,8 +80,9 @@ double element_copies_us(const OpDescriptor& op, const DeviceSpec& device) {
   return element_count(op.input_extents[0]) * kElementNs / std::sqrt(core_speed(device)) / 1e3;
 }
 
-// A pool that also returns where its maxima are goes window by window, without vectors: 4.4 ns each
-// on an EPYC Turin while the results stay in the core's caches, 13.6 to 19 beyond some 256 KiB.
+// A pool that also returns where its maxima are goes window by window, without vectors: 4.2 ns each
+// on an EPYC Turin while the results stay in the core's caches, 14 to 21 beyond some 256 KiB
+// (plain_forms_turin.csv).
 double pool_indices_us(const OpDescriptor& op, const DeviceSpec& device) {
   constexpr double kCachedNs = 7;
   constexpr double kWindowNs = 15;
@@ -96,8 +97,8 @@ double pool_indices_us(const OpDescriptor& op, const DeviceSpec& device) {
          std::sqrt(core_speed(device));
 }
 
-// Each part of a Split and each operand of a Concat takes some time of its own (0.19 and 0.16 us on
-// an EPYC Turin).
+// Each part of a Split and each operand of a Concat takes some time of its own (at least 0.29 and
+// 0.16 us on an EPYC Turin; plain_forms_turin.csv).
 double many_operands_us(const OpDescriptor& op, const DeviceSpec& device) {
   constexpr double kOperandUs = 0.2;
   const size_t count = op.op_type == "Split"    ? op.output_extents.size()
