@@ -27,8 +27,8 @@ struct PlainOp {
   bool parallel;    // two threads took half of the time
 };
 
-// plain_ops.csv, with one thread; LpNormalization over its last axis from --extents 1,64,60,100, and
-// Unique from plain_forms_turin.csv (44 to 970 ns there).
+// plain_ops.csv, with one thread; LpNormalization over its last axis from --extents 1,64,60,100,
+// and Unique from plain_forms_turin.csv (44 to 970 ns there).
 constexpr std::array kPlainOps = {
     PlainOp{"Acos", 0.68, 0.68, false},
     PlainOp{"Acosh", 23.9, 23.9, false},
