@@ -69,11 +69,17 @@ std::string some_names(std::string_view what, const std::vector<std::string>& na
 void note_assumptions(const std::vector<OpenLoop>& open_loops,
                       const std::vector<std::string>& open_ifs, ImportReport* report) {
   std::vector<std::string> names;
+  std::vector<std::string> limited;
   for (const OpenLoop& loop : open_loops) {
-    names.push_back(loop.name);
-    if (loop.multiplies) {
+    (loop.most > 0 ? limited : names).push_back(loop.name);
+    if (loop.multiplies && loop.most == 0) {
       report->uncounted_loops.push_back(loop.name);
     }
+  }
+  if (!limited.empty()) {
+    report->notes.push_back(fmt::format(
+        "{} may end before {}, all trips of which are assumed; use --trip-count NAME=N",
+        some_names("Loop", limited), limited.size() == 1 ? "its limit" : "their limits"));
   }
   if (!names.empty()) {
     report->notes.push_back(

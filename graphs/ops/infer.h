@@ -20,10 +20,13 @@ struct UnresolvedOp {
   std::string reason;
 };
 
-// A loop of which one trip is assumed, since nothing tells how often it runs.
+// A loop whose count of trips is an assumption.
 struct OpenLoop {
   std::string name;
   bool multiplies = false;  // its body has products or convolutions
+  // The trips of its limit, all of which are assumed; its condition may end it earlier. 0: nothing
+  // tells how often it runs, and one trip is assumed.
+  int64_t most = 0;
 };
 
 struct InferOptions {

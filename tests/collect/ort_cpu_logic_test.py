@@ -363,7 +363,7 @@ class Export(unittest.TestCase):
 
 
 class MergedDays(unittest.TestCase):
-    COLUMNS = ["device", "network", "op_type", "time_ns", "spread_ns"]
+    COLUMNS = ["device", "network", "batch", "op_type", "time_ns", "spread_ns"]
     RUN = {"batch": 1, "dims": "", "shapes": "static", "dtype": "float32", "device": "CPU, 1 thread"}
 
     def day(self, folder, name, rows_of_day, overhead_us, times_ms):
@@ -375,13 +375,16 @@ class MergedDays(unittest.TestCase):
         export.write_csv(files[2], [*self.RUN, "network", "time_ms"], runs)
         return [str(file) for file in files]
 
-    def merge(self, folder, times_ms):
-        first = self.day(folder, "first", [["CPU, 1 thread", "", "Conv", 1000, 10]], 3, [10, 20, 30])
-        other = self.day(folder, "other", [["CPU, 1 thread", "", "Conv", 8000, 20], ["CPU, 1 thread", "", "Relu", 5, 1],
-                                           ["CPU, 1 thread", "n0", "Conv", 7, 1]], 4, times_ms)
+    def merge(self, folder, times_ms, *options):
+        first = self.day(folder, "first", [["CPU, 1 thread", "", "", "Conv", 1000, 10],
+                                           ["CPU, 1 thread", "n0", 1, "Conv", 900, 9]], 3, [10, 20, 30])
+        other = self.day(folder, "other", [["CPU, 1 thread", "", "", "Conv", 8000, 20],
+                                           ["CPU, 1 thread", "", "", "Relu", 5, 1],
+                                           ["CPU, 1 thread", "n0", 1, "Conv", 7000, 1],
+                                           ["CPU, 1 thread", "n0", 8, "Conv", 9000, 4]], 4, times_ms)
         output = folder / "merged.csv.gz"
         done = subprocess.run([sys.executable, str(COLLECTOR / "merge_days.py"), *first, "--added", *other, "--only",
-                               "Conv", "-o", str(output)], capture_output=True, text=True, check=False)
+                               "Conv", *options, "-o", str(output)], capture_output=True, text=True, check=False)
         return done, output
 
     def test_rows_get_the_first_days_speed_and_overhead(self):
@@ -390,7 +393,15 @@ class MergedDays(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             rows_after = gzip.decompress(output.read_bytes()).decode().splitlines()
             # 8000 / 2, less the microsecond that the other day's profiler took longer.
-            self.assertEqual(rows_after[1:], ['"CPU, 1 thread",,Conv,1000,10', '"CPU, 1 thread",,Conv,3000,10'])
+            self.assertEqual(rows_after[1:], ['"CPU, 1 thread",,,Conv,1000,10', '"CPU, 1 thread",n0,1,Conv,900,9',
+                                              '"CPU, 1 thread",,,Conv,3000,10'])
+
+    def test_networks_are_added_where_the_first_day_lacks_their_batch_size(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done, output = self.merge(pathlib.Path(folder), [20, 40, 90], "--networks")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rows_after = gzip.decompress(output.read_bytes()).decode().splitlines()
+            self.assertEqual(rows_after[3:], ['"CPU, 1 thread",,,Conv,3000,10', '"CPU, 1 thread",n0,8,Conv,3500,2'])
 
     def test_days_without_common_networks_are_refused(self):
         with tempfile.TemporaryDirectory() as folder:

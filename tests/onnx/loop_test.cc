@@ -21,6 +21,17 @@ int64_t macs_of(const ImportedModel& model) {
   return totals->macs;
 }
 
+// The inferred body of the model's only Loop.
+const Graph& body_of(const Graph& graph) {
+  for (const Op& op : graph.ops()) {
+    if (op.op_type == "Loop") {
+      return **std::get_if<std::shared_ptr<const Graph>>(op.attributes.find("body"));
+    }
+  }
+  FAIL("no Loop");
+  std::abort();
+}
+
 TEST_CASE(
     "Loop: a state that grows by a row per trip has its last shape and the work of all trips") {
   ModelMaker model;
@@ -83,7 +94,69 @@ TEST_CASE("Loop: shapes that depend on the trip are those of the middle trip") {
   CHECK(result.report.unresolved.empty());
   CHECK(shape_of(result.graph, "last") == "2");
   CHECK(macs_of(result) == (1 + 2 + 3 + 4 + 5) * 4 * 2);
-  CHECK(result.graph.tensor(find_tensor(result.graph, "last")).data_dependent);
+  const Graph& inner = body_of(result.graph);
+  CHECK(inner.tensor(find_tensor(inner, "rows")).data_dependent);
+  // The number of rows does not reach the sums.
+  CHECK_FALSE(inner.tensor(find_tensor(inner, "after")).data_dependent);
+  CHECK_FALSE(result.graph.tensor(find_tensor(result.graph, "last")).data_dependent);
+}
+
+// Trip i slices row i: one row in each trip.
+TEST_CASE("Loop: extents that are the same in all trips do not depend on data") {
+  ModelMaker model;
+  model.input("x", {9, 4});
+  model.input("sum", {1, 2});
+  model.weight("w", {4, 2});
+  model.ints("zero", {0});
+  model.ints("one", {1});
+  GraphMaker body = add_loop(&model, 5, "sum", {"last"});
+  body.input("before", {1, 2});
+  body.node("Unsqueeze", {"steps_i", "zero"}, {"start"});
+  body.node("Add", {"start", "one"}, {"end"});
+  body.node("Slice", {"x", "start", "end", "zero"}, {"row"});
+  body.node("MatMul", {"row", "w"}, {"product"});
+  body.node("Add", {"before", "product"}, {"after"});
+  body.output("after");
+  model.output("last");
+  const ImportedModel result = imported_loop(model);
+  CHECK(result.report.notes.empty());
+  CHECK(macs_of(result) == 5 * 4 * 2);
+  const Graph& inner = body_of(result.graph);
+  CHECK_FALSE(inner.tensor(find_tensor(inner, "row")).data_dependent);
+  CHECK_FALSE(inner.tensor(find_tensor(inner, "product")).data_dependent);
+}
+
+// The state's values end the loop, so its limit of seven trips is an assumption, and the user may
+// know better.
+TEST_CASE("Loop: a condition that data decide may end it before its limit, which is noted") {
+  ModelMaker model;
+  model.input("x", {1, 4});
+  model.weight("w", {4, 4});
+  model.weight("enough", {});
+  auto* count = model.weight("most", {});
+  count->set_data_type(onnx::TensorProto::INT64);
+  count->add_int64_data(7);
+  auto* node = model.node("Loop", {"most", "", "x"}, {"last"}, "steps");
+  GraphMaker body(set_graph(node, "body"));
+  body.input("i", {}, onnx::TensorProto::INT64);
+  body.input("go", {}, onnx::TensorProto::BOOL);
+  body.input("before", {1, 4});
+  body.node("MatMul", {"before", "w"}, {"after"});
+  set_int(body.node("ReduceMax", {"after"}, {"largest"}), "keepdims", 0);
+  body.node("Less", {"largest", "enough"}, {"again"});
+  body.output("again");
+  body.output("after");
+  model.output("last");
+  const ImportedModel result = imported_loop(model);
+  CHECK(macs_of(result) == 7 * 4 * 4);
+  CHECK(result.report.uncounted_loops.empty());
+  REQUIRE(result.report.notes.size() == 1);
+  CHECK(result.report.notes[0] ==
+        "Loop 'steps' may end before its limit, all trips of which are assumed; use --trip-count "
+        "NAME=N");
+  const ImportedModel told = imported_loop(model, {.trip_counts = {{"steps", 2}}});
+  CHECK(told.report.notes.empty());
+  CHECK(macs_of(told) == 2 * 4 * 4);
 }
 
 TEST_CASE("Loop: nested loops that all grow are imported in bounded time") {

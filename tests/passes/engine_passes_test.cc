@@ -38,6 +38,37 @@ TEST_CASE("conv-residual: sum and activation go into a convolution of any type")
   }
 }
 
+// Both operands of the sum may come from a convolution, as behind a block that changes the extents;
+// one of them takes the sum, and no convolution takes two.
+TEST_CASE("conv-residual: a sum of 8 bits goes into one convolution of 8 bits") {
+  for (const bool both : {false, true}) {
+    PassCase graph;
+    graph.input("x", {1, 16, 8, 8}, DType::kUInt8);
+    graph.weight("w", {16, 16, 1, 1}, DType::kInt8);
+    for (const char* scale : {"s", "t", "u"}) {
+      graph.number(scale, 0.5);
+    }
+    graph.integer("z", DType::kUInt8, 128);
+    graph.integer("wz", DType::kInt8, 0);
+    graph.op("QLinearConv", {"x", "s", "z", "w", "s", "wz", "t", "z"}, "c");
+    graph.op("QLinearConv", {"x", "s", "z", "w", "s", "wz", "t", "z"}, "d");
+    const std::string other = both ? "d" : "x";
+    graph.op("com.microsoft.QLinearAdd", {other, "s", "z", "c", "t", "z", "u", "z"}, "sum");
+    graph.op("com.microsoft.QLinearAdd", {"sum", "u", "z", "d", "t", "z", "s", "z"}, "again");
+    graph.output("again");
+    const Graph& result = graph.after({"conv-residual"});
+    CHECK(result.op_count() == (both ? 3 : 2));
+    const auto summed = std::find_if(result.ops().begin(), result.ops().end(),
+                                     [](const Op& op) { return op.inputs.size() > 9; });
+    REQUIRE(summed != result.ops().end());
+    CHECK(summed->op_type == "QLinearConv");
+    CHECK(summed->inputs.size() == 12);
+    CHECK(result.tensor(summed->inputs[6]).name == "u");
+    CHECK(result.tensor(summed->inputs[9]).name == other);
+    CHECK(graph_totals(result)->macs == 2 * 16 * 16 * 64);
+  }
+}
+
 TEST_CASE("conv-sum: takes fp32 with a bias alone, as ONNX Runtime does") {
   PassCase half;
   add_residual_block(half, DType::kFloat16, true);

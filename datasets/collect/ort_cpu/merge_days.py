@@ -2,11 +2,13 @@
 """Adds the operators of another day to a profile, at the speed and the profiler's overhead of the first day.
 
 usage: merge_days.py PROFILE.csv.xz OVERHEADS.json RUNS.csv... --added DAY.csv.xz DAY_OVERHEADS.json DAY_RUNS.csv
-                     [--only OP,...] [-o OUTPUT.csv.xz]
+                     [--only OP,...] [--device NAME] [--networks] [-o OUTPUT.csv.xz]
 
 A virtual machine is slower on some days. Networks that both days measured show by how much: the median of their times'
 ratios, per number of threads, at least three runs each. Rows of networks stay out, so that a network counts as on one
-day; so does every operator but those of --only. The output replaces the profile unless -o names another file.
+day, unless --networks adds those that the profile lacks at that batch size; so does every operator but those of --only
+and every device but that of --device.
+The output replaces the profile unless -o names another file.
 """
 
 import argparse
@@ -68,6 +70,9 @@ def main():
     parser.add_argument("runs", nargs="+")
     parser.add_argument("--added", nargs=3, required=True, metavar=("PROFILE", "OVERHEADS", "RUNS"))
     parser.add_argument("--only", default="", help="types of operators to add, joined with commas; default: all")
+    parser.add_argument("--device", help="the only device to add rows of, as the profile names it; default: all")
+    parser.add_argument("--networks", action="store_true",
+                        help="also add operators of networks that the profile lacks at that batch size")
     parser.add_argument("-o", "--output")
     options = parser.parse_args()
     columns, rows = read_profile(options.profile)
@@ -80,10 +85,12 @@ def main():
     with open(options.added[1], encoding="utf-8") as file:
         added_overheads = json.load(file)
     only = set(filter(None, options.only.split(",")))
-    device, network, kind = (columns.index(name) for name in ("device", "network", "op_type"))
+    device, network, batch, kind = (columns.index(name) for name in ("device", "network", "batch", "op_type"))
+    known = {(row[network], row[batch]) for row in rows if row[network]}
     count = 0
     for row in added:
-        if row[network] or (only and row[kind] not in only):
+        of_network = row[network] and (not options.networks or (row[network], row[batch]) in known)
+        if of_network or (only and row[kind] not in only) or options.device not in (None, row[device]):
             continue
         if row[device] not in speed or row[device] not in added_overheads:
             sys.exit(f"{row[device]}: found no run of both days, expected {LEAST_COMMON} at least")

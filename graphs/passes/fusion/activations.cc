@@ -43,16 +43,24 @@ void fuse_into(EditableGraph& graph, OpId first, const std::vector<OpId>& rest, 
   graph.fuse(replaced, std::move(fused));
 }
 
-// A convolution whose result only the sum reads.
-OpId summed_conv(const EditableGraph& graph, const Op& sum) {
+// QLinearConv's own operands, see infer_qlinear_conv(); behind them it has what it adds.
+constexpr size_t kConvOperands = 9;
+
+// A convolution of that type whose result only the sum reads, and which adds nothing yet.
+OpId summed_conv(const EditableGraph& graph, const Op& sum, std::string_view type) {
   for (const TensorId input : sum.inputs) {
     const OpId conv = graph.producer(input);
-    if (conv.valid() && graph.op(conv).op_type == "Conv" && graph.op(conv).domain.empty() &&
-        graph.sole_reader(input).valid()) {
+    if (conv.valid() && graph.op(conv).op_type == type && graph.op(conv).domain.empty() &&
+        graph.op(conv).inputs.size() <= kConvOperands && graph.sole_reader(input).valid()) {
       return conv;
     }
   }
   return {};
+}
+
+bool is_image_sum(const EditableGraph& graph, TensorId a, TensorId b) {
+  const Shape& image = graph.shape(a);
+  return image.rank() == 4 && image == graph.shape(b) && graph.comparable(a, b);
 }
 
 // ONNX Runtime's CPU kernel adds to convolutions of fp32 with a bias.
@@ -86,12 +94,8 @@ OpId conv_before_sum(const EditableGraph& graph, OpId id) {
     return {};
   }
   const Op& sum = graph.op(id);
-  const Shape& image = graph.shape(sum.inputs[0]);
-  if (image.rank() != 4 || image != graph.shape(sum.inputs[1]) ||
-      !graph.comparable(sum.inputs[0], sum.inputs[1])) {
-    return {};
-  }
-  return summed_conv(graph, sum);
+  return is_image_sum(graph, sum.inputs[0], sum.inputs[1]) ? summed_conv(graph, sum, "Conv")
+                                                           : OpId();
 }
 
 // The convolution adds its fourth operand, then applies the activation after the sum.
@@ -114,6 +118,36 @@ void fuse_sum(EditableGraph& graph, OpId conv, OpId id) {
     replaced.push_back(next);
   }
   graph.fuse(replaced, std::move(fused));
+}
+
+// A convolution in 8 bits reads what it adds, its scale and its zero point behind its own operands,
+// and writes the sum with the scale of that.
+void fuse_quantized_sum(EditableGraph& graph, OpId id) {
+  // QLinearAdd: a, a_scale, a_zero_point, b, b_scale, b_zero_point, scale, zero_point
+  constexpr size_t kSecond = 3;
+  constexpr size_t kResultScale = 6;
+  if (!graph.alive(id)) {
+    return;
+  }
+  const Op sum = graph.op(id);
+  if (sum.op_type != "QLinearAdd" || sum.domain != kMicrosoft ||
+      !is_image_sum(graph, sum.inputs[0], sum.inputs[kSecond])) {
+    return;
+  }
+  const OpId conv = summed_conv(graph, sum, "QLinearConv");
+  if (!conv.valid()) {
+    return;
+  }
+  Op fused = graph.op(conv);
+  const size_t other = sum.inputs[0] == fused.outputs[0] ? kSecond : 0;
+  fused.inputs.resize(kConvOperands);
+  fused.inputs.insert(fused.inputs.end(), sum.inputs.begin() + static_cast<ptrdiff_t>(other),
+                      sum.inputs.begin() + static_cast<ptrdiff_t>(other + 3));
+  for (size_t i = kResultScale; i < sum.inputs.size(); ++i) {
+    fused.inputs[i] = sum.inputs[i];  // at the same place in both
+  }
+  fused.outputs = sum.outputs;
+  graph.fuse({conv, id}, std::move(fused));
 }
 
 }  // namespace
@@ -146,6 +180,8 @@ void fuse_conv_residual(EditableGraph& graph) {
   for (const OpId id : graph.ops()) {
     if (const OpId conv = conv_before_sum(graph, id); conv.valid()) {
       fuse_sum(graph, conv, id);
+    } else {
+      fuse_quantized_sum(graph, id);
     }
   }
 }

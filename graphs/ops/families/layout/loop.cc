@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "graphs/ops/families/layout/loop_counter.h"
+#include "graphs/ops/families/layout/loop_marks.h"
 #include "graphs/ops/families/layout/loop_trips.h"
 #include "graphs/ops/families/layout/subgraph.h"
 #include "graphs/ops/op_families.h"
@@ -14,33 +15,59 @@
 namespace dfsim::inline graphs {
 namespace {
 
-// How often the body runs: what the user says, else what its condition counts to, at most the first
-// input when that is known (another condition may end the loop earlier; only the run can tell).
-std::optional<int64_t> loop_trips(const InferContext& context, size_t carried) {
+// How often the body runs.
+struct Trips {
+  std::optional<int64_t> count;  // none: nothing tells
+  bool may_end_earlier = false;  // the count is a limit, and a condition that data decide ends it
+};
+
+// Whether the body goes on in every trip: it hands its own condition back, or a constant.
+bool always_goes_on(const Graph& body) {
+  TensorId id = body.outputs().empty() ? TensorId() : body.outputs()[0];
+  while (id.valid() && body.constant(id) == nullptr && body.tensor(id).producer.valid()) {
+    const Op& op = body.op(body.tensor(id).producer);
+    const bool hands_on = op.op_type == "Identity" || op.op_type == "Cast";
+    if (!hands_on) {
+      return false;
+    }
+    id = op.inputs[0];
+  }
+  if (!id.valid()) {
+    return true;  // no condition
+  }
+  const ConstValue* const value = body.constant(id);
+  const bool is_own = body.inputs().size() > 1 && id == body.inputs()[1];
+  return value != nullptr ? value->size() == 1 && value->as_int(0) != 0 : is_own;
+}
+
+// The user's count, else what the condition counts to, at most the first input when that is known.
+Trips loop_trips(const InferContext& context, size_t carried) {
   const InferOptions& options = context.options();
   if (const auto it = options.trip_counts.find(context.op().name);
       it != options.trip_counts.end()) {
-    return it->second;
+    return {it->second};
   }
   const ConstValue* limit = context.value(0);
   const ConstValue* condition = context.value(1);
   if (condition != nullptr && condition->size() == 1 && condition->as_int(0) == 0) {
-    return 0;
+    return {0};
   }
-  std::optional<int64_t> trips = counted_trips(context, carried);
-  if (limit != nullptr && limit->size() == 1 && limit->as_int(0) <= kMaxExtent) {
-    const int64_t most = std::max<int64_t>(0, limit->as_int(0));
-    trips = std::min(trips.value_or(most), most);  // "while" loops have an absurd limit instead
+  const std::optional<int64_t> counted = counted_trips(context, carried);
+  if (limit == nullptr || limit->size() != 1 || limit->as_int(0) > kMaxExtent) {
+    return {counted};  // "while" loops have an absurd limit instead
   }
-  return trips;
+  const int64_t most = std::max<int64_t>(0, limit->as_int(0));
+  const GraphPtr* body = subgraph(context.attributes(), "body");
+  return {std::min(counted.value_or(most), most),
+          !counted && most > 1 && body != nullptr && !always_goes_on(**body)};
 }
 
-// One trip of `body` was assumed.
-void report_open_loop(const InferContext& context, const Graph& body) {
+// The count of trips is an assumption: one, or the `most` that its limit allows.
+void report_open_loop(const InferContext& context, const Graph& body, int64_t most) {
   if (context.options().open_loops != nullptr) {
     const auto work = body_work(body);
     context.options().open_loops->push_back(
-        {context.op().name, !work.ok() || work->macs.overflowed() || work->macs.value() > 0});
+        {context.op().name, !work.ok() || work->macs.overflowed() || work->macs.value() > 0, most});
   }
 }
 
@@ -113,11 +140,13 @@ struct LoopBody {
   std::vector<Growth> growth;   // per carried value
 };
 
-// Formals of the trip `trip`; the trip's number is only told where shapes need it.
-std::vector<Formal> loop_formals(const LoopBody& loop, int64_t trip, const ConstValue* number) {
+// Formals of the trip `trip`; the trip's number is only told where shapes need it. What an inexact
+// number decides is marked: it stands for those of other trips.
+std::vector<Formal> loop_formals(const LoopBody& loop, int64_t trip, const ConstValue* number,
+                                 bool exact = false) {
   std::vector<Formal> formals = {{DType::kInt64, Shape::scalar(), number},
                                  {DType::kBool, Shape::scalar(), nullptr}};
-  formals[0].data_dependent = number != nullptr;
+  formals[0].data_dependent = number != nullptr && !exact;
   for (size_t i = 0; i < loop.carried.size(); ++i) {
     const Tensor* inside = loop.growth.empty() ? nullptr : loop.body.output(i + 1);
     formals.push_back(inside != nullptr ? grown(loop.carried[i], loop.growth[i], *inside, trip)
@@ -146,6 +175,13 @@ bool has_own_bounds(const Graph& body) {
   });
 }
 
+// The body of `loop` as the trip sees it that knows its own number.
+StatusOr<InferredBody> body_in_trip(const InferContext& context, const LoopBody& loop,
+                                    int64_t trip) {
+  const ConstValue number{DType::kInt64, {}, {trip}, {}};
+  return try_body(context, "body", loop_formals(loop, trip, &number, /*exact=*/true));
+}
+
 StatusOr<LoopBody> infer_loop_body(InferContext& context, size_t carried, int64_t trips) {
   LoopBody loop;
   for (size_t i = 0; i < carried; ++i) {
@@ -170,8 +206,14 @@ StatusOr<LoopBody> infer_loop_body(InferContext& context, size_t carried, int64_
     const int64_t middle = (trips - 1) / 2;
     number.ints = {middle};
     formals = loop_formals(loop, middle, needs_number ? &number : nullptr);
-    DFSIM_ASSIGN_OR_RETURN(loop.body, try_body(context, "body", formals));
-    std::vector<Growth> later = measure_growth(formals, loop.body);
+    DFSIM_ASSIGN_OR_RETURN(InferredBody in_middle, try_body(context, "body", formals));
+    const std::vector<Growth> later = measure_growth(formals, in_middle);
+    if (needs_number) {
+      DFSIM_ASSIGN_OR_RETURN(const InferredBody first, body_in_trip(context, loop, 0));
+      DFSIM_ASSIGN_OR_RETURN(const InferredBody last, body_in_trip(context, loop, trips - 1));
+      DFSIM_RETURN_IF_ERROR(clear_marks_of_trips(first, last, &in_middle));
+    }
+    loop.body = std::move(in_middle);
     for (size_t i = 0; i < later.size(); ++i) {
       loop.growth[i].known = loop.growth[i].known && loop.growth[i] == later[i];
     }
@@ -222,16 +264,15 @@ Status infer_loop(InferContext& context) {
   const size_t operands = context.input_count() - context.op().capture_count;
   const size_t carried = operands > 2 ? operands - 2 : 0;
   const auto followed = follow_loop(context, carried);
-  const std::optional<int64_t> counted =
-      followed ? std::optional(followed->trips) : loop_trips(context, carried);
-  const int64_t trips = counted.value_or(1);
+  const Trips counted = followed ? Trips{followed->trips} : loop_trips(context, carried);
+  const int64_t trips = counted.count.value_or(1);
   DFSIM_ASSIGN_OR_RETURN(const LoopBody loop, infer_loop_body(context, carried, trips));
   const bool clearer = followed && followed->middle &&
                        followed->middle->unresolved.size() < loop.body.unresolved.size();
   const InferredBody& adopted = clearer ? *followed->middle : loop.body;
   adopt(context, "body", adopted);
-  if (!counted) {
-    report_open_loop(context, *adopted.graph);
+  if (!counted.count || counted.may_end_earlier) {
+    report_open_loop(context, *adopted.graph, counted.count.value_or(0));
   }
   context.set_attribute(std::string(kTripsAttribute), trips);
   for (size_t i = 0; i < context.output_count(); ++i) {
@@ -274,7 +315,7 @@ Status infer_sequence_map(InferContext& context) {
   DFSIM_ASSIGN_OR_RETURN(const InferredBody body, infer_body(context, "body", formals));
   const int64_t length = context.sequence_length(0);
   if (length < 0) {
-    report_open_loop(context, *body.graph);
+    report_open_loop(context, *body.graph, 0);
   }
   context.set_attribute(std::string(kTripsAttribute), length < 0 ? int64_t{1} : length);
   for (size_t i = 0; i < context.output_count(); ++i) {

@@ -68,7 +68,8 @@ Status infer_conv_integer(InferContext& context) {
 }
 
 Status infer_qlinear_conv(InferContext& context) {
-  // x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias
+  // x, x_scale, x_zero_point, w, w_scale, w_zero_point, y_scale, y_zero_point, bias; an engine's
+  // also has an image that it adds, and its scale and zero point
   return infer_conv_like(context, 3, context.dtype(7));
 }
 
@@ -133,9 +134,12 @@ void work_conv_integer(WorkContext& context) {
 }
 
 void work_qlinear_conv(WorkContext& context) {
+  constexpr size_t kConvOperands = 9;
   conv_macs(context, 3);
   add_bias(context, 8);
-  context.add_flops(context.output(0).shape.elements(), 2);  // requantise: scale and round
+  const bool adds_image = context.has_input(kConvOperands);
+  // Requantise: scale and round; what is added is scaled first.
+  context.add_flops(context.output(0).shape.elements(), adds_image ? 4 : 2);
   context.set_dtype(DType::kInt8);
 }
 
@@ -171,7 +175,8 @@ constexpr WorkNote kConvNotes[] = {
      "MACs = output elements x kernel; 1 per element with a bias, 5 with an activation"},
     {work_conv, "MACs = output elements x C_in/group x kernel; 1 per output element with a bias"},
     {work_conv_integer, "as Conv, on 8-bit integers"},
-    {work_qlinear_conv, "as Conv on 8-bit integers; 2 per output element to requantise"},
+    {work_qlinear_conv,
+     "as Conv on 8-bit integers; 2 per output element to requantise, 4 with a sum"},
     {work_conv_transpose,
      "MACs = input elements x C_out/group x kernel; 1 per output element with a bias"},
 };
