@@ -8,6 +8,7 @@
 #include "opmodel/features/op_form.h"
 #include "opmodel/features/op_geometry.h"
 #include "opmodel/model/laws/conv_epilogue.h"
+#include "opmodel/model/laws/cpu/sums_in_place.h"
 #include "opmodel/model/laws/cpu/plain_forms.h"
 #include "opmodel/model/laws/neighbours/neighbour_dtypes.h"
 #include "opmodel/model/laws/serial_images.h"
@@ -132,8 +133,9 @@ std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
                                      std::span<const OpDescriptor> ops, DeviceType device) {
   const bool gpu = device == DeviceType::kGpu;
   const auto differs = [gpu](const OpDescriptor& op) {
-    return (gpu && has_conv_epilogue(op)) || is_conv_gradient(op) || is_training_norm(op) ||
-           has_serial_images(op) || runs_as_fp32(op) || has_activation_twin(op);
+    return (gpu && has_conv_epilogue(op)) || adds_in_place(op) || is_conv_gradient(op) ||
+           is_training_norm(op) || has_serial_images(op) || runs_as_fp32(op) ||
+           has_activation_twin(op);
   };
   if (std::none_of(ops.begin(), ops.end(), differs)) {
     return {};
@@ -142,6 +144,9 @@ std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
   for (OpDescriptor& op : learned) {
     if (gpu && has_conv_epilogue(op)) {
       op = without_conv_epilogue(op);
+    }
+    if (adds_in_place(op)) {
+      op = without_sum(op);
     }
     if (runs_as_fp32(op)) {
       op = as_fp32(op);
