@@ -362,6 +362,36 @@ std::vector<OpId> EditableGraph::ops_by_height() const {
   return order;
 }
 
+// Frameworks cast a weight where it is first read. Such a Cast depends on nothing, so the sorted
+// order would have all of them first.
+std::vector<OpId> EditableGraph::ops_with_late_casts() const {
+  const auto is_late = [this](OpId id) {
+    return id.valid() && op(id).op_type == "Cast" && op(id).domain.empty() &&
+           is_parameter(op(id).inputs[0]) && !producer(op(id).inputs[0]).valid();
+  };
+  std::vector<bool> placed(ops_.size(), false);
+  std::vector<OpId> order;
+  order.reserve(living_);
+  const auto place = [&](OpId id) {
+    if (!placed[id.index()]) {
+      placed[id.index()] = true;
+      order.push_back(id);
+    }
+  };
+  for (const OpId id : ops()) {
+    if (is_late(id) && !readers(op(id).outputs[0]).empty()) {
+      continue;
+    }
+    for (const TensorId input : op(id).inputs) {
+      if (input.valid() && is_late(producer(input))) {
+        place(producer(input));
+      }
+    }
+    place(id);
+  }
+  return order;
+}
+
 StatusOr<Graph> EditableGraph::finish(bool by_height) {
   remove_dead();
   GraphBuilder builder;
@@ -383,7 +413,7 @@ StatusOr<Graph> EditableGraph::finish(bool by_height) {
   for (const TensorId input : inputs_) {
     builder.mark_input(copy(input));
   }
-  for (const OpId id : by_height ? ops_by_height() : ops()) {
+  for (const OpId id : by_height ? ops_by_height() : ops_with_late_casts()) {
     Op op = std::move(ops_[id.index()]);
     std::transform(op.inputs.begin(), op.inputs.end(), op.inputs.begin(), copy);
     std::transform(op.outputs.begin(), op.outputs.end(), op.outputs.begin(), copy);

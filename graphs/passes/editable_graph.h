@@ -123,6 +123,7 @@ class EditableGraph {
   StatusOr<Graph> finish(bool by_height);
   std::vector<OpId> sorted_ops() const;
   std::vector<OpId> ops_by_height() const;
+  std::vector<OpId> ops_with_late_casts() const;
 
   std::vector<Op> ops_;
   std::vector<bool> alive_;

@@ -1,7 +1,10 @@
 // Fuses elementwise operators as a compiler of kernels does (TorchInductor, XLA): one kernel for a
-// chain of them, and for a reduction or normalisation with the chains before and after it.
+// chain of them, and for a reduction or normalisation with the chains before and after it. Such
+// kernels index their operands as they like, so copies into another layout and resampling are
+// elements of chains, too.
 //
-// A tensor in between that something else reads ends a chain.
+// A tensor in between that something else reads ends a chain, unless a normalisation reads it: its
+// kernel then writes that tensor next to its own result (a skip connection in a transformer).
 #include <algorithm>
 #include <cmath>
 
@@ -12,11 +15,17 @@
 namespace dfsim::inline graphs {
 namespace {
 
+bool resamples(const Op& op) { return op.op_type == "Resize" && op.domain.empty(); }
+
+bool copies(const Op& op) {
+  return resamples(op) || (op.op_type == "contiguous" && op.domain == kAten);
+}
+
 // QuantizeLinear and DequantizeLinear scale and round each element on its own.
 bool is_pointwise(const Op& op) {
   const bool scales = op.op_type == "BatchNormalization" || op.op_type == "QuantizeLinear" ||
                       op.op_type == "DequantizeLinear";
-  return op.op_class == OpClass::kElementwise || (scales && op.domain.empty());
+  return op.op_class == OpClass::kElementwise || (scales && op.domain.empty()) || copies(op);
 }
 
 // The compiled operator that a reduction becomes; "" for what is none.
@@ -41,10 +50,17 @@ class PointwiseFuser {
       }
       const std::string_view reduction = reduction_type(graph_.op(id));
       if (is_pointwise(graph_.op(id))) {
-        id = absorb_producers(id, "pointwise");
+        id = absorb_producers(compiled(id), "pointwise");
         absorb_into_reduction(id);
       } else if (!reduction.empty()) {
         absorb_producers(id, reduction);
+      }
+    }
+    // What follows a normalisation is part of it by now.
+    for (const OpId id : graph_.ops()) {
+      if (graph_.alive(id) && reduction_type(graph_.op(id)) == "norm" &&
+          has_one_result(graph_.op(id))) {
+        absorb_skip(id);
       }
     }
   }
@@ -80,13 +96,17 @@ class PointwiseFuser {
            std::all_of(readers.begin(), readers.end(), [&](OpId r) { return r == reader; });
   }
 
-  OpId merge(OpId producer, OpId reader, std::string_view type) {
+  // `keeps`: others read the producer's result, too.
+  OpId merge(OpId producer, OpId reader, std::string_view type, bool keeps = false) {
     const Op& first = graph_.op(producer);
     const Op& second = graph_.op(reader);
     Op fused;
     fused.domain = kCompiled;
     fused.op_type = type;
     fused.outputs = {second.outputs[0]};
+    if (keeps) {
+      fused.outputs.push_back(first.outputs[0]);
+    }
     for (const Op* op : {&first, &second}) {
       for (const TensorId input : op->inputs) {
         const bool there =
@@ -98,6 +118,47 @@ class PointwiseFuser {
     }
     fused.attributes.set("flops", flops(first) + flops(second));
     return graph_.fuse({producer, reader}, std::move(fused));
+  }
+
+  // Resampling alone: no framework's kernel, which may be far slower.
+  OpId compiled(OpId id) {
+    if (!resamples(graph_.op(id))) {
+      return id;
+    }
+    Op fused;
+    fused.domain = kCompiled;
+    fused.op_type = "pointwise";
+    fused.inputs = {graph_.op(id).inputs[0]};
+    fused.outputs = {graph_.op(id).outputs[0]};
+    fused.attributes.set("flops", flops(graph_.op(id)));
+    return graph_.fuse({id}, std::move(fused));
+  }
+
+  // The only operand of `id` that is no parameter, or none.
+  TensorId only_activation(OpId id) const {
+    TensorId only;
+    for (const TensorId input : graph_.op(id).inputs) {
+      if (input.valid() && !graph_.is_parameter(input)) {
+        if (only.valid() && only != input) {
+          return {};
+        }
+        only = input;
+      }
+    }
+    return only;
+  }
+
+  // An elementwise operator before a normalisation whose result others read, too: one kernel with
+  // two results. The normalisation reads nothing else, so no other reader can come between.
+  void absorb_skip(OpId id) {
+    const TensorId input = only_activation(id);
+    const OpId producer = input.valid() ? graph_.producer(input) : OpId();
+    if (!producer.valid() || !is_pointwise(graph_.op(producer)) ||
+        !has_one_result(graph_.op(producer)) || graph_.op(producer).inputs.empty() ||
+        graph_.tensor(input).is_output || elements(input) != elements(graph_.op(id).outputs[0])) {
+      return;
+    }
+    merge(producer, id, "norm", /*keeps=*/true);
   }
 
   // Elementwise operators whose result only `id` reads become part of it.

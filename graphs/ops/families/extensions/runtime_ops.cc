@@ -46,6 +46,33 @@ void factors_linear(FactorContext& context) {
   }
 }
 
+// A compiled kernel indexes its operands as it likes; the first axis of its results, the batch, is
+// that of each operand that has as many elements along it.
+void factors_compiled(FactorContext& context) {
+  if (context.output(0).rank() == 0) {
+    context.set_unsplittable("it has one result");
+    return;
+  }
+  const int64_t extent = context.out_extent(0, 0);
+  const int batch = context.add("batch", extent);
+  bool found = false;
+  for (size_t i = 0; i < context.input_count(); ++i) {
+    if (context.has_input(i) && context.input(i).rank() > 1 && context.in_extent(i, 0) == extent) {
+      context.carry_in(i, 0, batch);
+      found = true;
+    }
+  }
+  if (!found) {
+    context.set_unsplittable("no operand has its first axis");
+    return;
+  }
+  for (size_t i = 0; i < context.output_count(); ++i) {
+    if (context.output(i).rank() > 0 && context.out_extent(i, 0) == extent) {
+      context.carry_out(i, 0, batch);
+    }
+  }
+}
+
 // The pass that fuses operators knows their shapes.
 Status infer_nothing(InferContext& /*context*/) { return ok_status(); }
 
@@ -60,15 +87,15 @@ constexpr OpDef kRuntimeOps[] = {
     {.op_type = "rsqrt", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
      .work = work_per_element, .flops_per_element = 2, .domain = kAten},
     {.op_type = "contiguous", .op_class = OpClass::kDataMovement, .infer = infer_same_as_first,
-     .work = work_copy, .domain = kAten},
+     .work = work_copy, .domain = kAten, .factors = factors_elementwise},
     {.op_type = "pointwise", .op_class = OpClass::kElementwise, .infer = infer_nothing,
-     .work = work_compiled, .domain = kCompiled},
+     .work = work_compiled, .domain = kCompiled, .factors = factors_compiled},
     {.op_type = "reduction", .op_class = OpClass::kReduce, .infer = infer_nothing,
-     .work = work_compiled, .domain = kCompiled},
+     .work = work_compiled, .domain = kCompiled, .factors = factors_compiled},
     {.op_type = "norm", .op_class = OpClass::kNorm, .infer = infer_nothing, .work = work_compiled,
-     .domain = kCompiled},
+     .domain = kCompiled, .factors = factors_compiled},
     {.op_type = "softmax", .op_class = OpClass::kSoftmax, .infer = infer_nothing,
-     .work = work_compiled, .domain = kCompiled},
+     .work = work_compiled, .domain = kCompiled, .factors = factors_compiled},
 };
 // clang-format on
 
