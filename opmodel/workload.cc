@@ -70,6 +70,8 @@ class WorkloadMaker {
     DFSIM_ASSIGN_OR_RETURN(const OpWork work, op_work(graph_, id));
     ExecGraphBuilder::Task task;
     task.cost_row = row_of(describe_op(graph_, id, work));
+    note_rereads(op, task.cost_row);
+    traffic_ += work.bytes();
     task.op = id;
     for (const TensorId input : op.inputs) {
       task.resident_bytes += input.valid() ? take_weight(input) : 0;
@@ -86,9 +88,39 @@ class WorkloadMaker {
         const Tensor& tensor = graph_.tensor(output);
         const Bytes bytes = tensor.shape.is_static() ? tensor.bytes().value() : 0;
         data_of_[output.index()] = builder_.add_data(task_id, bytes, leaves_[output.index()]);
+        written_at_.push_back(traffic_);
       }
     }
     return ok_status();
+  }
+
+  void note_rereads(const Op& op, uint32_t row) {
+    std::vector<Reread> found;
+    std::vector<DataId> seen;
+    for (const TensorId input : op.inputs) {
+      const DataId data = input.valid() ? data_of_[input.index()] : DataId();
+      if (!data.valid() || std::find(seen.begin(), seen.end(), data) != seen.end()) {
+        continue;
+      }
+      seen.push_back(data);
+      const Tensor& tensor = graph_.tensor(input);
+      const Bytes bytes = tensor.shape.is_static() ? tensor.bytes().value() : 0;
+      found.push_back({bytes, traffic_ - written_at_[data.index()] + bytes});
+    }
+    if (row == workload_.rereads.size()) {
+      workload_.rereads.push_back(std::move(found));
+      return;
+    }
+    std::vector<Reread>& known = workload_.rereads[row];
+    const bool alike = std::equal(known.begin(), known.end(), found.begin(), found.end(),
+                                  [](Reread a, Reread b) { return a.bytes == b.bytes; });
+    if (!alike) {
+      known.clear();
+      return;
+    }
+    for (size_t i = 0; i < known.size(); ++i) {
+      known[i].distance = std::max(known[i].distance, found[i].distance);
+    }
   }
 
   Bytes take_weight(TensorId id) {
@@ -134,7 +166,9 @@ class WorkloadMaker {
   Workload workload_;
   ExecGraphBuilder builder_;
   std::vector<DataId> data_of_;
-  std::vector<uint32_t> views_;  // by task in order of insertion
+  Bytes traffic_ = 0;              // of all operators so far
+  std::vector<Bytes> written_at_;  // by data: `traffic_` once it was made
+  std::vector<uint32_t> views_;    // by task in order of insertion
   uint32_t pending_views_ = 0;
   std::unordered_set<uint32_t> seen_weights_;  // storage keys; ~id for bytes of its own
   std::vector<bool> leaves_;

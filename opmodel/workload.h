@@ -11,12 +11,21 @@
 
 namespace dfsim::inline opmodel {
 
+// An operand that an operator of the graph made.
+struct Reread {
+  Bytes bytes = 0;
+  Bytes distance = 0;  // what was read and written since, with the operand itself
+};
+
 struct Workload {
   ExecGraph graph;                 // ExecGraph::op() points into the graph it was made from
   std::vector<OpDescriptor> rows;  // by cost row: ops with equal descriptors share one
-  std::vector<uint32_t> views;     // by task: view ops right before it in the program
-  Bytes weight_bytes = 0;          // resident before the run
-  Bytes input_bytes = 0;           // fed by the caller
+  // By cost row: the operands that other operators made, each at its longest distance of all tasks;
+  // empty where the tasks differ.
+  std::vector<std::vector<Reread>> rereads;
+  std::vector<uint32_t> views;  // by task: view ops right before it in the program
+  Bytes weight_bytes = 0;       // resident before the run
+  Bytes input_bytes = 0;        // fed by the caller
 };
 
 // A cost model's view of an op; canonical attributes as in datasets/profiles/SCHEMA.md.

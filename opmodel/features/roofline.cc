@@ -16,9 +16,13 @@ constexpr double kCopiesOfProducts = 6;
 
 }  // namespace
 
+double cache_bytes_per_s(const DeviceSpec& device) {
+  return kCacheBytesPerUnitUs * kUsPerSecond * device.compute_units;
+}
+
 double repeated_memory_us(const OpGeometry& geometry, const DeviceSpec& device) {
   const double memory_rate = device.memory_bytes_per_s / kUsPerSecond;
-  const double cache_rate = kCacheBytesPerUnitUs * device.compute_units;
+  const double cache_rate = cache_bytes_per_s(device) / kUsPerSecond;
   const double copies = geometry.family == Family::kAttention ? 1 : kCopiesOfProducts;
   const bool fits = geometry.repeated &&
                     geometry.bytes * copies <= kShareOfCache * static_cast<double>(device.l2_bytes);

@@ -24,6 +24,9 @@ struct Roofline {
 // `floor_us` is the least time of this kind of op as measured, launch included where it was.
 Roofline roofline_of(const OpGeometry& geometry, const DeviceSpec& device, double floor_us);
 
+// Bytes per second from a GPU's last-level cache, all units together; an estimate by their number.
+double cache_bytes_per_s(const DeviceSpec& device);
+
 // The memory arm of a repeated operator: what fits into the last-level cache comes at that cache's
 // rate, if it is the higher one. Equal to roofline_of()'s arm for all others.
 double repeated_memory_us(const OpGeometry& geometry, const DeviceSpec& device);

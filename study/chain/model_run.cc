@@ -7,6 +7,7 @@
 
 #include "graphs/algorithms/arena_plan.h"
 #include "opmodel/cached_model.h"
+#include "opmodel/cached_operands.h"
 #include "schedulers/comm_model.h"
 #include "study/chain/dispatch_modes.h"
 #include "study/chain/unknown_work.h"
@@ -54,6 +55,7 @@ StatusOr<CostTable> cost_operators(const LoadedModel& model, const Platform& pla
   DFSIM_ASSIGN_OR_RETURN(CostTable costs,
                          make_cost_table(model.workload.rows, model.workload.weight_bytes, platform,
                                          cached != nullptr ? *cached : cost_model));
+  apply_cached_operands(model.workload, platform, &costs);
   add_gaps(platform, &costs);
   return costs;
 }

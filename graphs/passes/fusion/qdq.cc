@@ -309,7 +309,8 @@ class QuantizedFuser {
     finish(id, OpId(), std::move(fused), {a, b});
   }
 
-  // A, B and their scales and zero points, C, then those of the result where it is quantised.
+  // A, B and their scales and zero points, C in 32 bits, then those of the result where it is
+  // quantised.
   void gemm(OpId id) {
     const Op& op = graph_.op(id);
     const OpId a = byte_dequantiser(op.inputs[0]);
@@ -317,6 +318,7 @@ class QuantizedFuser {
     const bool has_bias = op.inputs.size() > 2 && op.inputs[2].valid();
     const OpId c = has_bias ? dequantiser(op.inputs[2]) : OpId();
     if (!a.valid() || !b.valid() || (has_bias && !c.valid()) ||
+        (has_bias && graph_.tensor(graph_.op(c).inputs[0]).dtype != DType::kInt32) ||
         (is_signed(op.inputs[0]) && !is_signed(op.inputs[1])) || !keeps_type(id, {0})) {
       return;
     }

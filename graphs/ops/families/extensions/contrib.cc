@@ -35,8 +35,12 @@ Status infer_skip_group_norm(InferContext& context) {
   return ok_status();
 }
 
-// word ids [B, S], segment ids, then tables [vocabulary, H]: Y, mask [B], sum of embeddings.
+// word ids [B, S], segment ids or none, then tables [vocabulary, H] of words, positions and, with
+// segment ids, segments: Y, mask [B], sum of embeddings.
 Status infer_embed_norm(InferContext& context) {
+  if (!context.has_input(2) || !context.has_input(3)) {
+    return context.error("input 2 or 3 is missing; expected tables of words and positions");
+  }
   const Shape& ids = context.shape(0);
   const Shape& table = context.shape(2);
   if (ids.rank() != 2 || table.rank() != 2) {
@@ -211,9 +215,9 @@ constexpr OpDef kContribOps[] = {
      .infer = infer_skip_norm, .work = work_per_element, .flops_per_element = 4,
      .required_inputs = 2, .factors = factors_skip_norm},
     {.op_type = "EmbedLayerNormalization", .op_class = OpClass::kNorm, .infer = infer_embed_norm,
-     .work = work_embed_norm, .required_inputs = 4, .domain = kMs},
+     .work = work_embed_norm, .domain = kMs},
     {.op_type = "QEmbedLayerNormalization", .op_class = OpClass::kNorm, .infer = infer_embed_norm,
-     .work = work_embed_norm, .required_inputs = 4, .domain = kMs},
+     .work = work_embed_norm, .domain = kMs},
     {.op_type = "GroupNorm", .op_class = OpClass::kNorm, .infer = infer_same_as_first,
      .work = work_per_element, .flops_per_element = 7, .required_inputs = 3, .domain = kMs,
      .factors = factors_group_norm},

@@ -139,6 +139,26 @@ double attention_of_heads_ns(const OpDescriptor& op, const CoreRates& rates) {
                       laid * kLayNs);
 }
 
+// Queries, keys and values are projected from one operand, by a weight that few rows wait for. A
+// cache is copied as by grouped attention.
+double projected_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
+  constexpr double kScoreNs = 0.9;
+  const double columns = extent(op.input_extents, 1, 1);
+  const double projected = elements(op.input_extents, 0) * columns;
+  const double product_ns =
+      std::max(rates.shared(projected * kProductNs / rates.fp32),
+               static_cast<double>(op.work.weight_bytes) / rates.memory_bytes_per_ns);
+  const double copied = elements(op.output_extents, 1) * 4;
+  return product_ns + copied / kCopyBytesPerNs +
+         rates.shared(scores_ns(op, extent(op.input_extents, 0, 1), kScoreNs, rates, projected));
+}
+
+// ONNX's own Attention on operands of three axes: as attention of heads, with its cache copied.
+double standard_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
+  const double copied = elements(op.output_extents, 1) + elements(op.output_extents, 2);
+  return attention_of_heads_ns(op, rates) + copied * 4 / kCopyBytesPerNs;
+}
+
 // Queries, keys and values are projected in 8 bits, the rest is in fp32.
 double quantised_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
   constexpr double kScoreNs = 0.9;
@@ -158,18 +178,31 @@ double decoder_kernel_spread(const OpDescriptor& op) {
              : kMeasured;
 }
 
+bool is_flat_attention(const OpDescriptor& op) {
+  constexpr size_t kFlatRank = 3;
+  return op.op_type == "Attention" && !op.input_extents.empty() &&
+         op.input_extents[0].size() == kFlatRank;
+}
+
 double decoder_kernel_us(const OpDescriptor& op, const DeviceSpec& device) {
   constexpr std::string_view kVendor = "com.microsoft.";
   constexpr double kEmbeddingNs = 2.53;
   constexpr double kQuantisedEmbeddingNs = 4.5;
   const CoreRates rates = rates_of(device);
-  if (!(rates.fp32 > 0) || !op.op_type.starts_with(kVendor)) {
+  if (!(rates.fp32 > 0)) {
+    return 0;
+  }
+  if (is_flat_attention(op)) {
+    return standard_attention_ns(op, rates) / 1e3;
+  }
+  if (!op.op_type.starts_with(kVendor)) {
     return 0;
   }
   const std::string_view type = std::string_view(op.op_type).substr(kVendor.size());
   const double ns = type == "MatMulNBits"           ? packed_product_ns(op, rates)
                     : type == "GroupQueryAttention" ? grouped_attention_ns(op, rates)
                     : type == "MultiHeadAttention"  ? attention_of_heads_ns(op, rates)
+                    : type == "Attention"           ? projected_attention_ns(op, rates)
                     : type == "QAttention"          ? quantised_attention_ns(op, rates)
                     : type == "EmbedLayerNormalization"
                         ? rates.shared(elements(op.output_extents, 0) * kEmbeddingNs)

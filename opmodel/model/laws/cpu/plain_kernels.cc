@@ -290,7 +290,10 @@ void apply_plain_kernel(const OpDescriptor& op, const OpGeometry& geometry,
   const double measured_us =
       decoder_us > 0 ? decoder_us
                      : plain_kernel_us(op, device.compute_units) / kernel_speed(op, device);
-  const bool known = !form_misleads(op) && manifest.knows_form(op_form(op, geometry));
+  // Attention with its projections is known at the sizes that campaigns measured, without a cache.
+  const bool beyond = decoder_us > 0 && cost->source == CostSource::kExtrapolated &&
+                      op.op_class == OpClass::kAttention;
+  const bool known = !beyond && !form_misleads(op) && manifest.knows_form(op_form(op, geometry));
   if (!(measured_us > 0) || known) {
     return;
   }
