@@ -14,6 +14,27 @@ namespace {
 
 constexpr std::string_view kPriorModel = "prior";
 
+// A launch, or the arithmetic.
+double least_time_ns(const OpDescriptor& op, const DeviceSpec& device) {
+  const double peak = device.peak_flops_per_s(op.dtype, op.work.matrix);
+  const double compute_ns = peak > 0 ? static_cast<double>(op.work.flops) / peak * 1e9 : 0;
+  return std::max(compute_ns, static_cast<double>(device.launch_overhead_ns));
+}
+
+// Results that fit into the cache may be overwritten there before they reach the memory: an
+// allocator hands their blocks out again.
+double kept_results(const OpDescriptor& op, const DeviceSpec& device) {
+  double bytes = 0;
+  for (size_t i = 0; i < op.output_extents.size(); ++i) {
+    double result = dtype_bits(op.output_dtypes[i]) / 8.0;
+    for (const int64_t extent : op.output_extents[i]) {
+      result *= static_cast<double>(std::max<int64_t>(extent, 0));
+    }
+    bytes += result <= static_cast<double>(device.l2_bytes) ? result : 0;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 double cached_time_share(double bytes, double kept, const DeviceSpec& device) {
@@ -43,17 +64,20 @@ void apply_cached_operands(const Workload& workload, const Platform& platform, C
     for (uint32_t row = 0; row < workload.rows.size(); ++row) {
       OpCost& cost = costs->at(row, DeviceId(d));
       const double kept = kept_bytes(workload.rereads[row], device);
-      if (has_rows && dtype_bits(workload.rows[row].dtype) != 8) {
+      const bool is_limit = cost.source == CostSource::kBoundOnly;
+      const bool is_expected = cost.source == CostSource::kPrior &&
+                               (!has_rows || dtype_bits(workload.rows[row].dtype) == 8);
+      if (!(is_limit || is_expected) || cost.bound != Bound::kMemory || !(kept > 0)) {
         continue;
       }
-      if (cost.source != CostSource::kPrior || cost.bound != Bound::kMemory || !(kept > 0)) {
-        continue;
-      }
-      const auto bytes = static_cast<double>(workload.rows[row].work.bytes());
+      const OpDescriptor& op = workload.rows[row];
+      const auto bytes = static_cast<double>(op.work.bytes());
       const auto time_ns = static_cast<double>(cost.time_ns);
-      const double least_ns = std::min(time_ns, static_cast<double>(device.launch_overhead_ns));
-      const double share =
-          std::max(cached_time_share(bytes, kept, device), least_ns / std::max(time_ns, 1.0));
+      const double least_ns = std::min(time_ns, least_time_ns(op, device));
+      const double of_cache =
+          is_limit ? 1 - std::min(kept + kept_results(op, device), bytes) / std::max(bytes, 1.0)
+                   : cached_time_share(bytes, kept, device);
+      const double share = std::max(of_cache, least_ns / std::max(time_ns, 1.0));
       cost.time_ns = std::llround(time_ns * share);
       cost.low_ns = std::llround(static_cast<double>(cost.low_ns) * share);
     }

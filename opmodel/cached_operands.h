@@ -1,15 +1,17 @@
 // Operands that the last-level cache of a GPU still holds from the operator that made them.
 //
-// Purpose: the prior takes every byte from memory. A board with a cache of 72 MB (RTX 4090) finds
+// Purpose: the prior and the limits take every byte from memory. A board with a cache of 72 MB (RTX
+// 4090) finds
 //   the results of small networks there: compiled by TorchInductor, they run faster than their
 //   bytes would take from memory.
 //   Tables of kernels repeat one operator, so a board's own rows of small operators are those of a
 //   warm cache already: where a board has rows, only operators of 8 bits change, which no table has
-//   in the form that networks run them.
+//   in the form that networks run them. Limits (speed of light) change on every board: what a cache
+//   may hold, results too, costs them nothing.
 // Method: an operand counts as kept if what was read and written since it was made fits into the
-//   cache with it. Its share of the operator's bytes then comes at the cache's rate, 20 GB/s per
+//   cache with it. This share of the operator's bytes then comes at the cache's rate, 20 GB/s per
 //   unit (roofline.cc). Nothing is fitted; docs/notes/accuracy-experiments.md has what it changes.
-// Internal to opmodel: cost tables of workloads apply it.
+// Shared with study, which applies it to the cost tables of workloads.
 #pragma once
 
 #include "hardware/platform.h"

@@ -123,21 +123,18 @@ StatusOr<MemoryPolicy> memory_policy(const std::string& name) {
   return static_cast<MemoryPolicy>(found - names.begin());
 }
 
-// Every machine that each graph is to run on. Processors have no runtime and no cost model; without
-// a machine that has them, the options are refused.
+// Every machine that each graph is to run on. Processors alone refuse --runtime and --cost-model.
 std::vector<MachineChoice> machines_of(const CompareCommand& options) {
   std::vector<MachineChoice> machines;
-  const bool is_used = !options.hardware.empty();
-  const std::string runtime = is_used ? "" : options.runtime;
-  const std::string cost_model = is_used ? "" : options.cost_model;
   for (const std::string& hardware : options.hardware) {
     machines.push_back({hardware, 0, options.bandwidth, options.runtime, options.cost_model});
   }
   for (const size_t processors : options.processors) {
-    machines.push_back({"", processors, options.bandwidth, runtime, cost_model});
+    machines.push_back({"", processors, options.bandwidth,
+                        options.hardware.empty() ? options.runtime : "", options.cost_model});
   }
   if (machines.empty()) {
-    machines.push_back({"", 0, options.bandwidth, runtime, cost_model});
+    machines.push_back({"", 0, options.bandwidth, options.runtime, options.cost_model});
   }
   for (MachineChoice& machine : machines) {
     if (!options.links.empty()) {

@@ -96,6 +96,10 @@ void add_windows(Cases* cases) {
   add(cases, "com.microsoft::NhwcConv", {operand({2, 6, 8, 4}), weight({5, 4, 3, 2}), weight({5})});
   add(cases, "com.microsoft::NhwcFusedConv",
       {operand({2, 6, 8, 4}), weight({5, 4, 3, 2}), weight({5}), operand({2, 4, 7, 5})});
+  for (const char* name :
+       {"com.microsoft::EmbedLayerNormalization", "com.microsoft::QEmbedLayerNormalization"}) {
+    add(cases, name, {operand({6, 8}), operand({6, 8}), operand({6, 8}), operand({6, 8})});
+  }
   add(cases, "MaxRoiPool", {image(), operand({7, 5})}, {list("pooled_shape", {2, 3})});
   add(cases, "MaxUnpool", {image(), operand({2, 4, 6, 8}, DType::kInt64)},
       {list("kernel_shape", {2, 2}), strides});

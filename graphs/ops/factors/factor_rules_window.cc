@@ -140,9 +140,11 @@ void factors_conv(FactorContext& context) {
   }
   if (type == "Conv") {
     add_space(context, window_axes(context, kernel_of(context, weight)), HaloFill::kZero);
-  } else if (fused && context.has_input(3)) {
+  }
+  const size_t added = quantised ? 9 : 3;  // an image
+  if ((fused || quantised) && context.has_input(added)) {
     for (int dim = 0; dim < 2; ++dim) {
-      context.carry_in(3, dim, context.map().outputs[0][static_cast<size_t>(dim)].factor,
+      context.carry_in(added, dim, context.map().outputs[0][static_cast<size_t>(dim)].factor,
                        context.map().outputs[0][static_cast<size_t>(dim)].block);
     }
   }

@@ -3,10 +3,12 @@
 // kernels index their operands as they like, so copies into another layout and resampling are
 // elements of chains, too.
 //
-// A tensor in between that something else reads ends a chain, unless a normalisation reads it: its
-// kernel then writes that tensor next to its own result (a skip connection in a transformer).
+// A tensor in between that something else reads ends a chain, unless an operator with
+// that operand alone reads it: one kernel then writes both results (a skip connection and its
+// norm).
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/op_def.h"
@@ -18,7 +20,8 @@ namespace {
 bool resamples(const Op& op) { return op.op_type == "Resize" && op.domain.empty(); }
 
 bool copies(const Op& op) {
-  return resamples(op) || (op.op_type == "contiguous" && op.domain == kAten);
+  return resamples(op) || (op.op_type == "Pad" && op.domain.empty()) ||
+         (op.op_type == "contiguous" && op.domain == kAten);
 }
 
 // QuantizeLinear and DequantizeLinear scale and round each element on its own.
@@ -56,11 +59,11 @@ class PointwiseFuser {
         absorb_producers(id, reduction);
       }
     }
-    // What follows a normalisation is part of it by now.
+    // By now, a normalisation contains the chain that follows it.
     for (const OpId id : graph_.ops()) {
-      if (graph_.alive(id) && reduction_type(graph_.op(id)) == "norm" &&
-          has_one_result(graph_.op(id))) {
-        absorb_skip(id);
+      if (graph_.alive(id) && has_one_result(graph_.op(id))) {
+        const bool pointwise = is_pointwise(graph_.op(id));
+        absorb_skip(id, pointwise ? "pointwise" : std::string(reduction_type(graph_.op(id))));
       }
     }
   }
@@ -134,7 +137,7 @@ class PointwiseFuser {
     return graph_.fuse({id}, std::move(fused));
   }
 
-  // The only operand of `id` that is no parameter, or none.
+  // The only activation among the operands of `id`, or none.
   TensorId only_activation(OpId id) const {
     TensorId only;
     for (const TensorId input : graph_.op(id).inputs) {
@@ -148,17 +151,17 @@ class PointwiseFuser {
     return only;
   }
 
-  // An elementwise operator before a normalisation whose result others read, too: one kernel with
-  // two results. The normalisation reads nothing else, so no other reader can come between.
-  void absorb_skip(OpId id) {
+  // An elementwise operator before another or a reduction, whose result others read, too: one
+  // kernel with two results. The second reads nothing else, so no other reader can come between.
+  void absorb_skip(OpId id, const std::string& type) {
     const TensorId input = only_activation(id);
     const OpId producer = input.valid() ? graph_.producer(input) : OpId();
-    if (!producer.valid() || !is_pointwise(graph_.op(producer)) ||
+    if (type.empty() || !producer.valid() || !is_pointwise(graph_.op(producer)) ||
         !has_one_result(graph_.op(producer)) || graph_.op(producer).inputs.empty() ||
-        graph_.tensor(input).is_output || elements(input) != elements(graph_.op(id).outputs[0])) {
+        graph_.tensor(input).is_output) {
       return;
     }
-    merge(producer, id, "norm", /*keeps=*/true);
+    merge(producer, id, type, /*keeps=*/true);
   }
 
   // Elementwise operators whose result only `id` reads become part of it.

@@ -71,6 +71,7 @@ void factors_compiled(FactorContext& context) {
       context.carry_out(i, 0, batch);
     }
   }
+  context.map().divided_attributes.emplace_back("flops", batch);
 }
 
 // The pass that fuses operators knows their shapes.
@@ -87,7 +88,7 @@ constexpr OpDef kRuntimeOps[] = {
     {.op_type = "rsqrt", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
      .work = work_per_element, .flops_per_element = 2, .domain = kAten},
     {.op_type = "contiguous", .op_class = OpClass::kDataMovement, .infer = infer_same_as_first,
-     .work = work_copy, .domain = kAten, .factors = factors_elementwise},
+     .work = work_copy, .domain = kAten, .factors = factors_first_only},
     {.op_type = "pointwise", .op_class = OpClass::kElementwise, .infer = infer_nothing,
      .work = work_compiled, .domain = kCompiled, .factors = factors_compiled},
     {.op_type = "reduction", .op_class = OpClass::kReduce, .infer = infer_nothing,

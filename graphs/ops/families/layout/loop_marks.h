@@ -6,7 +6,7 @@
 
 namespace dfsim::inline graphs {
 
-// A body that was told the number of its trip marks all that the number reaches as dependent on
+// A body that knows the number of its trip marks all that the number reaches as dependent on
 // data. Takes the marks back where an extent is the same in the first, this and the last trip and
 // has no other reason to be a bound: a slice from trip to trip + 1 has one row in each. `first` and
 // `last` are the body as these trips see it, with the number as an exact value.

@@ -13,7 +13,7 @@ namespace dfsim::inline opmodel {
 
 namespace {
 
-// Trees of other types know nothing of products in fp64, say; the device's rates do. Its
+// Trees of other types know nothing of products in fp64, say; the device's rates do. The
 // best rates are measured on one kernel and others come close to them, so a part of the limit is
 // the least. Hardware files seldom have a rate of fp64, whose vectors hold half as many numbers.
 void lift_to_bound(const OpDescriptor& op, const DeviceSpec& device, OpCost* cost) {
