@@ -165,6 +165,25 @@ TEST_CASE("Quantised LSTM: has the products of an LSTM") {
   CHECK(lstm.work().macs == 5 * 2 * 2 * 28 * (3 + 7));
 }
 
+TEST_CASE(
+    "Embedding of words and positions: takes models without segments, not those without words") {
+  const Operand ids = operand({2, 6}, DType::kInt32);
+  const OpCase distilled = {
+      "EmbedLayerNormalization",
+      {ids, absent(), weight({100, 8}), weight({16, 8}), absent(), weight({8}), weight({8})},
+      {},
+      1,
+      2,
+      kMsDomain};
+  const OpOutcome outcome = checked_contrib(distilled);
+  CHECK(outcome.shape() == "2x6x8");
+  CHECK(outcome.work().flops == 2 * 6 * 8 * 9);
+  OpCase without_words = distilled;
+  without_words.inputs[2] = absent();
+  CHECK(infer(without_words).status.message().find("expected tables of words and positions") !=
+        std::string::npos);
+}
+
 TEST_CASE("Attention: accepts packed tokens and one token at a time") {
   // 2 sequences of up to 6 positions, 9 tokens in all, 4 heads of 8.
   const OpOutcome packed =

@@ -87,6 +87,18 @@ TEST_CASE("qdq: fuses products with and without a quantised result") {
                                             "com.microsoft.MatMulIntegerToFloat"});
 }
 
+TEST_CASE("qdq: a Gemm whose bias has 8 bits stays in float") {
+  QuantizedCase graph;
+  graph.input("x", {4, 16});
+  graph.quantized_weight("w", {16, 16});
+  graph.quantized_weight("b", {16});
+  graph.pair("x");
+  graph.op("Gemm", {"x_dq", "w_dq", "b_dq"}, "y");
+  graph.output("y");
+  const Types types = graph.types_after({"qdq"});
+  CHECK(std::count(types.begin(), types.end(), "Gemm") == 1);
+}
+
 TEST_CASE("qdq: products and sums of 4 and 16 bits stay in float, movers take them") {
   QuantizedCase graph;
   graph.integer("z16", DType::kUInt16, 30000);

@@ -36,7 +36,9 @@ std::string_view reduction_type(const Op& op) {
   if (is_pointwise(op)) {
     return "";
   }
-  return op.op_class == OpClass::kNorm      ? "norm"
+  const bool averages = op.op_type == "GlobalAveragePool" && op.domain.empty();
+  return averages                           ? "reduction"
+         : op.op_class == OpClass::kNorm    ? "norm"
          : op.op_class == OpClass::kSoftmax ? "softmax"
          : op.op_class == OpClass::kReduce  ? "reduction"
                                             : "";

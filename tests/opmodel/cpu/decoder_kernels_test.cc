@@ -104,6 +104,31 @@ TEST_CASE("Decoder kernels: attention of heads lays out keys and values; an embe
   CHECK(decoder_kernel_us(decoder_op("Gelu", {{1, 128}}, {{1, 128}}), measured_cpu(1)) == 0);
 }
 
+TEST_CASE("Decoder kernels: attention with its projection copies the cache that it returns") {
+  OpDescriptor op = decoder_op("Attention", {{1, 1, 64}, {64, 192}, {192}, {-1}, {2, 1, 4, 99, 16}},
+                               {{1, 1, 64}, {2, 1, 4, 100, 16}});
+  const double projected = 64 * 192;
+  op.work.macs = static_cast<int64_t>(projected) + 2 * 100 * 64;
+  op.work.flops = 2 * op.work.macs + 7 * 400;
+  const double scores_ns = 12'800 * (0.0229 + 0.092) + 400 * 0.9;
+  const double copied_ns = 2 * 6400 * 4 / 17.0;
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) ==
+        Approx((projected * 0.0229 + scores_ns + copied_ns) / 1e3));
+  op.work.weight_bytes = 20'000'000;  // which take longer than the product
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) == Approx((1e6 + scores_ns + copied_ns) / 1e3));
+}
+
+TEST_CASE("Decoder kernels: ONNX's attention has a law for operands of three axes") {
+  OpDescriptor op = decoder_op("Attention", {{1, 10, 64}, {1, 20, 64}, {1, 20, 64}}, {{1, 10, 64}});
+  op.op_type = "Attention";
+  op.work.macs = 4 * 200 * 32;
+  op.work.flops = 2 * op.work.macs + 7 * 800;
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) ==
+        Approx((25'600 * (0.0229 + 0.0092) + 800 * 0.9 + 2560 * 0.27) / 1e3));
+  op.input_extents[0] = {1, 4, 10, 16};
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) == 0);
+}
+
 TEST_CASE("Decoder kernels: quantised attention projects in 8 bits") {
   OpDescriptor op = decoder_op("QAttention", {{1, 10, 64}, {64, 192}}, {{1, 10, 64}});
   const double projected = 10 * 64 * 192;

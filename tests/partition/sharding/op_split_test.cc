@@ -144,7 +144,7 @@ TEST_CASE("Op split: every factor rule has a case") {
   for (const OpDef* def : all_op_defs()) {
     const bool refuses = def->op_type.starts_with("Random") || def->op_type == "Bernoulli";
     // Kernels of a compiler have no shapes without their graph:
-    // tests/passes/compiled_passes_test.cc.
+    // tests/passes/engine_passes_test.cc.
     if (def->factors != nullptr && !refuses && def->domain != "compiled") {
       INFO(def->domain << "::" << def->op_type);
       CHECK(covered.contains(def->factors));
