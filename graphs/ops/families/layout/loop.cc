@@ -140,8 +140,8 @@ struct LoopBody {
   std::vector<Growth> growth;   // per carried value
 };
 
-// Formals of the trip `trip`; the trip's number is only told where shapes need it. An inexact number
-// marks all that it decides, as it stands for those of other trips.
+// Formals of the trip `trip`; the trip's number is only told where shapes need it. An inexact
+// number marks all that it decides, as it stands for those of other trips.
 std::vector<Formal> loop_formals(const LoopBody& loop, int64_t trip, const ConstValue* number,
                                  bool exact = false) {
   std::vector<Formal> formals = {{DType::kInt64, Shape::scalar(), number},
