@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
