@@ -21,6 +21,17 @@ double least_time_ns(const OpDescriptor& op, const DeviceSpec& device) {
   return std::max(compute_ns, static_cast<double>(device.launch_overhead_ns));
 }
 
+// The speed of light of every operator. A bare bound among other answers keeps its time: it is
+// short enough, and its share of the sum tells how far the sum can be trusted.
+bool all_are_limits(const CostTable& costs, size_t rows, DeviceId device) {
+  for (uint32_t row = 0; row < rows; ++row) {
+    if (costs.at(row, device).source != CostSource::kBoundOnly) {
+      return false;
+    }
+  }
+  return rows > 0;
+}
+
 // Results that fit into the cache may be overwritten there before they reach the memory: an
 // allocator hands their blocks out again.
 double kept_results(const OpDescriptor& op, const DeviceSpec& device) {
@@ -61,13 +72,13 @@ void apply_cached_operands(const Workload& workload, const Platform& platform, C
       continue;
     }
     const bool has_rows = device.cost_model != kPriorModel;
+    const bool are_limits = all_are_limits(*costs, workload.rows.size(), DeviceId(d));
     for (uint32_t row = 0; row < workload.rows.size(); ++row) {
       OpCost& cost = costs->at(row, DeviceId(d));
       const double kept = kept_bytes(workload.rereads[row], device);
-      const bool is_limit = cost.source == CostSource::kBoundOnly;
       const bool is_expected = cost.source == CostSource::kPrior &&
                                (!has_rows || dtype_bits(workload.rows[row].dtype) == 8);
-      if (!(is_limit || is_expected) || cost.bound != Bound::kMemory || !(kept > 0)) {
+      if (!(are_limits || is_expected) || cost.bound != Bound::kMemory || !(kept > 0)) {
         continue;
       }
       const OpDescriptor& op = workload.rows[row];
@@ -75,11 +86,12 @@ void apply_cached_operands(const Workload& workload, const Platform& platform, C
       const auto time_ns = static_cast<double>(cost.time_ns);
       const double least_ns = std::min(time_ns, least_time_ns(op, device));
       const double of_cache =
-          is_limit ? 1 - std::min(kept + kept_results(op, device), bytes) / std::max(bytes, 1.0)
-                   : cached_time_share(bytes, kept, device);
+          are_limits ? 1 - std::min(kept + kept_results(op, device), bytes) / std::max(bytes, 1.0)
+                     : cached_time_share(bytes, kept, device);
       const double share = std::max(of_cache, least_ns / std::max(time_ns, 1.0));
       cost.time_ns = std::llround(time_ns * share);
       cost.low_ns = std::llround(static_cast<double>(cost.low_ns) * share);
+      cost.set_bound(std::min<TimeNs>(cost.bound_ns, cost.time_ns));
     }
   }
 }

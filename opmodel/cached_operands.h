@@ -6,11 +6,11 @@
 //   bytes would take from memory.
 //   Tables of kernels repeat one operator, so a board's own rows of small operators are those of a
 //   warm cache already: where a board has rows, only operators of 8 bits change, which no table has
-//   in the form that networks run them. Limits (speed of light) change on every board: what a cache
-//   may hold, results too, costs them nothing.
+//   in the form that networks run them. Limits (all operators at the speed of light) change on
+//   every board: what a cache may hold, results too, costs them nothing.
 // Method: an operand counts as kept if what was read and written since it was made fits into the
 //   cache with it. This share of the operator's bytes then comes at the cache's rate, 20 GB/s per
-//   unit (roofline.cc). Nothing is fitted; docs/notes/accuracy-experiments.md has what it changes.
+//   unit (roofline.cc). Nothing is fitted; docs/notes/accuracy-experiments.md has the effects.
 // Shared with study, which applies it to the cost tables of workloads.
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "graphs/ops/factors/factor_rules.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
 
 namespace dfsim::inline graphs {
 namespace {
@@ -141,7 +142,7 @@ void factors_conv(FactorContext& context) {
   if (type == "Conv") {
     add_space(context, window_axes(context, kernel_of(context, weight)), HaloFill::kZero);
   }
-  const size_t added = quantised ? 9 : 3;  // an image
+  const size_t added = quantised ? kQLinearConvAddend : 3;  // an image
   if ((fused || quantised) && context.has_input(added)) {
     for (int dim = 0; dim < 2; ++dim) {
       context.carry_in(added, dim, context.map().outputs[0][static_cast<size_t>(dim)].factor,

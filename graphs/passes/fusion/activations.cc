@@ -43,15 +43,12 @@ void fuse_into(EditableGraph& graph, OpId first, const std::vector<OpId>& rest, 
   graph.fuse(replaced, std::move(fused));
 }
 
-// QLinearConv's own operands, see infer_qlinear_conv(); behind them it has what it adds.
-constexpr size_t kConvOperands = 9;
-
 // A convolution of that type whose result only the sum reads, and which adds nothing yet.
 OpId summed_conv(const EditableGraph& graph, const Op& sum, std::string_view type) {
   for (const TensorId input : sum.inputs) {
     const OpId conv = graph.producer(input);
     if (conv.valid() && graph.op(conv).op_type == type && graph.op(conv).domain.empty() &&
-        graph.op(conv).inputs.size() <= kConvOperands && graph.sole_reader(input).valid()) {
+        graph.op(conv).inputs.size() <= kQLinearConvAddend && graph.sole_reader(input).valid()) {
       return conv;
     }
   }
@@ -140,7 +137,7 @@ void fuse_quantized_sum(EditableGraph& graph, OpId id) {
   }
   Op fused = graph.op(conv);
   const size_t other = sum.inputs[0] == fused.outputs[0] ? kSecond : 0;
-  fused.inputs.resize(kConvOperands);
+  fused.inputs.resize(kQLinearConvAddend);
   fused.inputs.insert(fused.inputs.end(), sum.inputs.begin() + static_cast<ptrdiff_t>(other),
                       sum.inputs.begin() + static_cast<ptrdiff_t>(other + 3));
   for (size_t i = kResultScale; i < sum.inputs.size(); ++i) {

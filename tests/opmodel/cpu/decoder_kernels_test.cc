@@ -125,6 +125,7 @@ TEST_CASE("Decoder kernels: ONNX's attention has a law for operands of three axe
   op.work.flops = 2 * op.work.macs + 7 * 800;
   CHECK(decoder_kernel_us(op, measured_cpu(1)) ==
         Approx((25'600 * (0.0229 + 0.0092) + 800 * 0.9 + 2560 * 0.27) / 1e3));
+  CHECK(decoder_kernel_spread(op) == 2.5);
   op.input_extents[0] = {1, 4, 10, 16};
   CHECK(decoder_kernel_us(op, measured_cpu(1)) == 0);
 }

@@ -76,9 +76,25 @@ TEST_CASE("CachedOperands: a limit leaves out what a cache may hold, down to a l
   limit.source = CostSource::kBoundOnly;
   DeviceSpec measured = cached_board();
   measured.cost_model = "a100";
+  limit.set_bound(8000);
   CHECK(cached_cost(limit, 9'000'000, measured).time_ns == 4000);
+  CHECK(cached_cost(limit, 9'000'000, measured).bound_ns == 4000);
   measured.launch_overhead_ns = 5000;
   CHECK(cached_cost(limit, 9'000'000, measured).time_ns == 5000);
+}
+
+TEST_CASE("CachedOperands: a bare bound among other answers keeps its time") {
+  Workload workload = rereading(9'000'000);
+  workload.rows.push_back(workload.rows[0]);
+  workload.rereads.push_back({});
+  Platform platform;
+  platform.devices = {cached_board()};
+  CostTable costs(2, 1);
+  costs.at(0, DeviceId(0)) = memory_prior(8000);
+  costs.at(0, DeviceId(0)).source = CostSource::kBoundOnly;
+  costs.at(1, DeviceId(0)) = memory_prior(8000);
+  apply_cached_operands(workload, platform, &costs);
+  CHECK(costs.at(0, DeviceId(0)).time_ns == 8000);
 }
 
 }  // namespace

@@ -12,6 +12,9 @@ inline constexpr std::string_view kMicrosoftBlocked = "com.microsoft.nchwc";
 inline constexpr std::string_view kChannelsLast = "channels_last";
 // Attribute of convolutions: the kernel adds the bias before it stores its results.
 inline constexpr std::string_view kBiasInKernel = "bias_in_kernel";
+// A QLinearConv's first operand behind its own nine: an image that an engine adds, then its scale
+// and its zero point.
+inline constexpr size_t kQLinearConvAddend = 9;
 // Attribute of a ConvTranspose: it is the gradient of a convolution's image in a training step.
 inline constexpr std::string_view kInputGradient = "input_gradient";
 // Attribute of a Resize: a thread walks through all channels of one pixel, as in PyTorch's kernel.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "graphs/ops/factors/factor_rules.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/families/nn/fold_nn.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
@@ -134,10 +135,9 @@ void work_conv_integer(WorkContext& context) {
 }
 
 void work_qlinear_conv(WorkContext& context) {
-  constexpr size_t kConvOperands = 9;
   conv_macs(context, 3);
   add_bias(context, 8);
-  const bool adds_image = context.has_input(kConvOperands);
+  const bool adds_image = context.has_input(kQLinearConvAddend);
   // Requantise: scale and round; what is added is scaled first.
   context.add_flops(context.output(0).shape.elements(), adds_image ? 4 : 2);
   context.set_dtype(DType::kInt8);

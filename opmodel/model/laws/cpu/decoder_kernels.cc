@@ -153,7 +153,7 @@ double projected_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
          rates.shared(scores_ns(op, extent(op.input_extents, 0, 1), kScoreNs, rates, projected));
 }
 
-// ONNX's own Attention on operands of three axes: as attention of heads, with its cache copied.
+// As attention of heads, with its cache copied.
 double standard_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
   const double copied = elements(op.output_extents, 1) + elements(op.output_extents, 2);
   return attention_of_heads_ns(op, rates) + copied * 4 / kCopyBytesPerNs;
@@ -168,20 +168,25 @@ double quantised_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
                       scores_ns(op, extent(op.input_extents, 0, 1), kScoreNs, rates, projected));
 }
 
+// ONNX's own Attention on operands of three axes.
+bool is_flat_attention(const OpDescriptor& op) {
+  constexpr size_t kFlatRank = 3;
+  return op.op_type == "Attention" && !op.input_extents.empty() &&
+         op.input_extents[0].size() == kFlatRank;
+}
+
 }  // namespace
 
 double decoder_kernel_spread(const OpDescriptor& op) {
   constexpr double kMeasured = 1.3;  // of decoder_ops.csv, but for few rows
   constexpr double kTwoBits = 2;     // laws of other widths
+  constexpr double kComposed = 2.5;  // laws of parts of other operators, which no campaign measured
+  if (op.op_type == "com.microsoft.Attention" || is_flat_attention(op)) {
+    return kComposed;
+  }
   return op.op_type.ends_with("MatMulNBits") && attribute_value(op.attributes, "bits") == "2"
              ? kTwoBits
              : kMeasured;
-}
-
-bool is_flat_attention(const OpDescriptor& op) {
-  constexpr size_t kFlatRank = 3;
-  return op.op_type == "Attention" && !op.input_extents.empty() &&
-         op.input_extents[0].size() == kFlatRank;
 }
 
 double decoder_kernel_us(const OpDescriptor& op, const DeviceSpec& device) {
