@@ -168,10 +168,12 @@ Status TrainedModel::predict_alone(std::span<const OpDescriptor> given, const De
     const bool other =
         prediction.source == CostSource::kBoundOnly || prediction.source == CostSource::kPrior;
     const double added_us = other ? 0 : overhead_us;
-    const NetworkCost network =
-        prediction.source == CostSource::kPrior
-            ? network_cost(ops[i], geometries[i], device, prediction.time_us)
-            : NetworkCost();
+    NetworkCost network;
+    if (prediction.source == CostSource::kPrior) {
+      network = network_cost(ops[i], geometries[i], device, prediction.time_us);
+    } else if (prediction.source == CostSource::kExtrapolated) {
+      network.factor = head_padding(geometries[i], device);
+    }
     const auto net_ns = [added_us, network](double time_us) {
       const double net_us = without_overhead_us(time_us, added_us);
       return ns_from_seconds((net_us * network.factor + network.added_us) * 1e-6);

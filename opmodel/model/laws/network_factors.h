@@ -24,7 +24,11 @@ double network_factor(const OpGeometry& geometry, const DeviceSpec& device);
 // `time_us` of the prior times the factor, but no less than the roofline at sustained rates.
 double in_network_us(const OpGeometry& geometry, const DeviceSpec& device, double time_us);
 
-// All that a time of the prior lacks inside a network: times `factor`, plus `added_us` for the
+// The factor by which fused attention in 16 bits on a GPU takes longer when its head size is no
+// multiple of 32 elements, for a model that has not measured such sizes; 1 for others. O(1).
+double head_padding(const OpGeometry& geometry, const DeviceSpec& device);
+
+// A time of the prior inside a network: times `factor`, plus `added_us` for the
 // conversions of layout_time.h.
 struct NetworkCost {
   double factor = 1;

@@ -66,5 +66,36 @@ TEST_CASE("NetworkFactors: no product is faster than the sustained roofline") {
   CHECK(in_network_us(product, board(2), 900) == 900);
 }
 
+TEST_CASE("NetworkFactors: no window in 16 bits gains what Winograd's algorithm gains in fp32") {
+  OpGeometry window = operator_of(Family::kConv, "dense");
+  window.flops = 1e9;  // 1,000 us at the sustained 1 TFLOP/s, and 2 of the launch
+  const double factor = network_factor(window, board(2));
+  CHECK(in_network_us(window, board(2), 450) == Approx(1002 * factor));
+  CHECK(in_network_us(window, board(2), 1500) == Approx(1500 * factor));
+  window.kind = "grouped";  // another law has their times
+  CHECK(in_network_us(window, board(2), 450) == Approx(450 * network_factor(window, board(2))));
+}
+
+TEST_CASE("NetworkFactors: heads are computed in multiples of 32 elements") {
+  OpGeometry attention = operator_of(Family::kAttention, "encoder");
+  attention.flops = 1e9;  // at sustained rates 1,000 us, as long as the memory takes
+  attention.bytes = 50e6;
+  const auto padding = [&](double size, DType dtype = DType::kFloat16) {
+    attention.dims[dim::kSize] = size;
+    attention.dtype = dtype;
+    return head_padding(attention, board(2));
+  };
+  CHECK(padding(64) == 1);
+  CHECK(padding(40) == Approx(1 + (64.0 / 40 - 1) / 2));  // half of the time is matrix work
+  CHECK(padding(80) == Approx(1 + (96.0 / 80 - 1) / 2));
+  CHECK(padding(40, DType::kFloat32) == 1);
+  attention.kind = "generation";  // waits for the cache, not for products
+  CHECK(padding(40) == 1);
+  DeviceSpec cpu = board(2);
+  cpu.type = DeviceType::kCpu;
+  attention.kind = "encoder";
+  CHECK(head_padding(attention, cpu) == 1);
+}
+
 }  // namespace
 }  // namespace dfsim

@@ -25,11 +25,13 @@ WITHOUT_GRAPHS = {"cascade_lake_busy_runs.csv", "check_runs.csv", "final_runs.cs
                   "neusight_opt_runs.csv", "newest_runs.csv", "newest_runs_again.csv", "turin_runs.csv",
                   "winter_runs.csv"}
 # Runs of networks whose graphs lie next to the file; held-out networks of an H200 are also those of the H100.
-WITH_GRAPHS = ("attention_", "held_out_")
+WITH_GRAPHS = ("attention_", "held_out_", "unet_")
 # Runs by runtimes that fuse, in the precision that they ran in.
-OPTIONS = {"compiled": ["--runtime", "torch-compile", "--precision", "mixed-fp16"],
+OPTIONS = {"90_compiled": ["--runtime", "torch-compile", "--precision", "mixed-fp16"],
            "tensorrt_int8": ["--runtime", "tensorrt", "--precision", "int8"],
            "ort_cuda": ["--runtime", "ort-cuda"], "_tf32_": ["--precision", "tf32"],
+           "unet_fp16": ["--runtime", "torch-sdpa", "--precision", "fp16"],
+           "unet_compiled": ["--precision", "fp16", "--runtime", "torch-compile"],
            "bert_amp": ["--precision", "mixed-fp16"], "torchscript_fp16": ["--precision", "fp16"]}
 # TorchInductor fuses these further than dfsim does, so their graphs move bytes that the runs do not: global response
 # normalisation, a padded pool under autocast, tokens that a convolution takes for an image with its channels last.
