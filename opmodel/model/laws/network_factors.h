@@ -24,7 +24,7 @@ double network_factor(const OpGeometry& geometry, const DeviceSpec& device);
 // `time_us` of the prior times the factor, but no less than the roofline at sustained rates.
 double in_network_us(const OpGeometry& geometry, const DeviceSpec& device, double time_us);
 
-// The factor by which fused attention in 16 bits on a GPU takes longer when its head size is no
+// The factor by which fused attention in 16 bits on a GPU takes longer when its head size is not a
 // multiple of 32 elements, for a model that has not measured such sizes; 1 for others. O(1).
 double head_padding(const OpGeometry& geometry, const DeviceSpec& device);
 
