@@ -19,6 +19,7 @@
 #include "graphs/passes/cleanup/expand.h"
 #include "graphs/passes/layout/split_weights.h"
 #include "graphs/tensorflow/importer.h"
+#include "study/chain/machine_source.h"
 #include "study/chain/precision_choice.h"
 
 namespace dfsim::inline study {
@@ -198,6 +199,7 @@ StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
 StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& choice,
                                  const Platform& platform) {
   DFSIM_RETURN_IF_ERROR(choice.options().status());
+  DFSIM_RETURN_IF_ERROR(check_trains(choice, platform));
   DFSIM_RETURN_IF_ERROR(resolve_precision(options.precision, platform).status());
   DFSIM_ASSIGN_OR_RETURN(const ImportedModel imported, import_model(options));
   return load_imported(imported, options, choice, platform);
@@ -206,6 +208,7 @@ StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoi
 StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
                                     const TrainingChoice& choice, const Platform& platform) {
   DFSIM_ASSIGN_OR_RETURN(const std::optional<TrainingOptions> training, choice.options());
+  DFSIM_RETURN_IF_ERROR(check_trains(choice, platform));
   LoadedModel model;
   model.path = options.path;
   model.name = model_name(options.path);

@@ -56,8 +56,8 @@ struct LoadedModel {
 
 // Imports, adds up, rewrites as the precision and the platform's runtime do, makes the graph of a
 // training step where one is asked for, and lowers. Under `strict` an op that stays unresolved is
-// an error. Errors of precisions: those of resolve_precision(); a model whose weights are of
-// several types; a quantised training step.
+// an error. Errors of precisions: those of resolve_precision() and check_trains(); a
+// model whose weights are of several types; a quantised training step.
 StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& training,
                                  const Platform& platform);
 

@@ -399,6 +399,8 @@ StatusOr<std::unique_ptr<Partitioner>> Partitioner::create(const PartitionOption
       Platform platform,
       load_machine(options.hardware, runtime_for(options.model.path, options.runtime),
                    options.model.precision));
+  DFSIM_RETURN_IF_ERROR(options.training.options().status());
+  DFSIM_RETURN_IF_ERROR(check_trains(options.training, platform));
   if (options.nodes > 0) {
     DFSIM_ASSIGN_OR_RETURN(platform, resize_cluster(platform, options.nodes));
   }
