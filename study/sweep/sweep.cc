@@ -66,12 +66,6 @@ Status with_own_options(const Status& failure) {
   return Status(failure.code(), message);
 }
 
-// What a row says of a point without figures.
-std::string error_of(const Status& failure) {
-  return failure.code() == StatusCode::kUnsupported ? "unsupported: " + failure.message()
-                                                    : failure.message();
-}
-
 class Sweeper {
  public:
   Sweeper(const SweepOptions& options, const Progress& progress)
@@ -288,7 +282,8 @@ class Sweeper {
     if (figures.ok()) {
       row.figures = *figures;
     } else {
-      row.error = error_of(figures.status());
+      const bool usable = figures.status().code() != StatusCode::kUnsupported;
+      row.error = (usable ? "" : "unsupported: ") + figures.status().message();
     }
     Status kept = result_.rows.set(p, row);
     if (kept.ok() && journal_ != nullptr) {
