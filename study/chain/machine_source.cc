@@ -10,7 +10,7 @@
 #include "graphs/llm/llm_import.h"
 #include "graphs/tensorflow/format.h"
 #include "hardware/platform_loader.h"
-#include "study/chain/dispatch_modes.h"
+#include "opmodel/run_costs.h"
 #include "study/chain/precision_choice.h"
 
 namespace dfsim::inline study {

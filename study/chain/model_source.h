@@ -67,6 +67,10 @@ StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoi
 StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
                                     const TrainingChoice& training, const Platform& platform);
 
+// The forward pass that a training step is made of, or inference: load_model() without the step.
+StatusOr<LoadedModel> load_forward(const ModelOptions& options, const TrainingChoice& training,
+                                   const Platform& platform);
+
 // The import alone, for commands that need no lowering: ONNX or TensorFlow, by the file's content.
 StatusOr<ImportedModel> import_model(const ModelOptions& options);
 // The same with other import options than those that `options` gives.
