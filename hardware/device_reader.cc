@@ -176,6 +176,7 @@ void read_device(YamlFields& fields, const YamlNode& node, const SourceTable& so
                  DeviceSpec* device) {
   const Need need = extends ? Need::kOptional : Need::kRequired;
   fields.text("model", &device->model);
+  fields.text("vendor", &device->vendor);
   size_t type = 0;
   if (fields.choice("type", {"cpu", "gpu", "npu"}, &type, need)) {
     device->type = static_cast<DeviceType>(type);

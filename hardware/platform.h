@@ -37,8 +37,9 @@ struct Citation {
 };
 
 struct DeviceSpec {
-  std::string name;   // unique in the platform: "gpu0"
-  std::string model;  // "NVIDIA A100-SXM4-80GB"
+  std::string name;    // unique in the platform: "gpu0"
+  std::string model;   // "NVIDIA A100-SXM4-80GB"
+  std::string vendor;  // that makes it, "" = not known; runtimes may be for some vendors only
   DeviceType type = DeviceType::kGpu;
   std::vector<PeakRate> peaks;
   double tf32_flops_per_s = 0;  // 0 = no such mode
@@ -118,6 +119,8 @@ struct RuntimeSpec {
   std::string source_file;
   Framework framework = Framework::kNone;
   std::optional<DeviceType> device;  // the only type of device that it runs on; nullopt: any
+  std::vector<std::string> vendors;  // whose devices it runs on; empty: those of any
+  bool trains = true;                // it executes training steps, too
   DispatchCosts dispatch;
   TimeNs gap_ns = 0;            // the device idles so long between two kernels
   TimeNs dispatch_ns = 0;       // host time to dispatch one op that runs on the device

@@ -104,6 +104,8 @@ StatusOr<RuntimeSpec> parse_runtime(std::string_view text, const std::string& fi
     constexpr DeviceType kTypes[] = {DeviceType::kCpu, DeviceType::kGpu, DeviceType::kNpu};
     runtime.device = kTypes[device - 1];
   }
+  fields.texts("vendors", &runtime.vendors);
+  fields.boolean("trains", &runtime.trains);
   fields.boolean("asynchronous", &runtime.asynchronous, Need::kRequired);
   fields.integer("queue_depth", {1, 1e6}, &runtime.queue_depth);
   fields.integer("dispatch_threads", {1, 1024}, &runtime.dispatch_threads);

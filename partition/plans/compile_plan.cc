@@ -270,6 +270,7 @@ StatusOr<CompiledPlan> compile_plan(const PlanSpec& spec, const Graph& graph,
   DFSIM_ASSIGN_OR_RETURN(compiled.sharded, shard_graph(graph, compiled.mesh, compiled.sharding));
   DFSIM_RETURN_IF_ERROR(StageFinder(spec, platform, &compiled).run(model));
   layout.use_symmetry = spec.use_symmetry;
+  layout.autocast = spec.autocast;
   if (!spec.uneven.empty()) {
     if (ranks != 1 || layout.groups.size() != 1 || spec.micro_batches != 1 || spec.training) {
       return invalid_input(

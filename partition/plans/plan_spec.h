@@ -46,6 +46,7 @@ struct PlanSpec {
   std::optional<TrainingPlan> training;
   // As in ProgramLayout.
   bool use_symmetry = false;
+  bool autocast = false;
   // For people: what would have been cut if its extent divided by the devices.
   std::vector<std::string> kept_whole;
 };

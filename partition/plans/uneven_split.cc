@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "graphs/ops/factors/factors.h"
 #include "hardware/route.h"
+#include "opmodel/run_costs.h"
 #include "opmodel/workload.h"
 #include "partition/pieces/op_parts.h"
 
@@ -178,6 +179,7 @@ class UnevenProgram {
     all.insert(all.end(), rows.begin(), rows.end());
     DFSIM_ASSIGN_OR_RETURN(program.costs,
                            make_cost_table(all, workload_.weight_bytes, platform_, model));
+    add_gaps(platform_, &program.costs);
     program.machine = platform_;
     program.device_count = platform_.devices.size();
     program.memory.resize(program.device_count);

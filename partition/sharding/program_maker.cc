@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/cancellation.h"
+#include "opmodel/run_costs.h"
 #include "partition/sharding/representatives.h"
 
 namespace dfsim::inline partition {
@@ -22,7 +23,7 @@ StatusOr<SpmdProgram> ProgramMaker::run(const CostModel& model) {
   DFSIM_RETURN_IF_ERROR(check());
   choose_devices();
   DFSIM_ASSIGN_OR_RETURN(workload_, make_workload(sharded_.graph));
-  op_dispatch_ns_ = dispatch_times(workload_, platform_.runtime);
+  find_dispatch_times();
   idle_row_ = static_cast<uint32_t>(workload_.rows.size());
   row_times_.push_back(0);
   find_data();
@@ -108,6 +109,18 @@ void ProgramMaker::choose_devices() {
   }
 }
 
+void ProgramMaker::find_dispatch_times() {
+  const size_t tasks = workload_.graph.task_count();
+  op_dispatch_ns_ = dispatch_times(workload_, platform_.runtime);
+  op_dispatch_ns_.resize(tasks, platform_.runtime.dispatch_ns);
+  std::vector<TaskId> same(tasks);
+  for (size_t t = 0; t < tasks; ++t) {
+    same[t] = TaskId(t);
+  }
+  add_dispatch_modes({sharded_.graph, workload_.graph, layout_.training(), layout_.autocast},
+                     platform_.runtime, same, &op_dispatch_ns_);
+}
+
 void ProgramMaker::find_data() {
   const ExecGraph& graph = workload_.graph;
   produced_.resize(graph.task_count());
@@ -191,8 +204,7 @@ std::vector<std::vector<TaskId>> ProgramMaker::device_orders(
 
 StatusOr<CostTable> ProgramMaker::cost_table(const CostModel& model) const {
   const Platform& machine = program_.machine;
-  DFSIM_ASSIGN_OR_RETURN(const CostTable ops,
-                         make_cost_table(workload_.rows, workload_.weight_bytes, machine, model));
+  DFSIM_ASSIGN_OR_RETURN(const CostTable ops, cost_workload(workload_, machine, model));
   CostTable costs(ops.rows() + row_times_.size(), machine.devices.size());
   for (size_t d = 0; d < machine.devices.size(); ++d) {
     for (uint32_t row = 0; row < ops.rows(); ++row) {

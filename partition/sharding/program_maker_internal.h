@@ -68,6 +68,9 @@ class ProgramMaker {
   // Every device, or one of each group where the others do the same.
   void choose_devices();
 
+  // Host times of the workload's tasks, under the platform's runtime and the layout's mode.
+  void find_dispatch_times();
+
   void find_data();
 
   // An engine for each device, if gradients are exchanged during the backward pass.
@@ -100,9 +103,7 @@ class ProgramMaker {
   TaskId new_task(ExecGraphBuilder::Task task, size_t rank, TaskId like, TaskKind kind,
                   TimeNs dispatch_ns, bool on_engine = false);
 
-  TimeNs dispatch_ns(TaskId like) const {
-    return op_dispatch_ns_.empty() ? platform_.runtime.dispatch_ns : op_dispatch_ns_[like.index()];
-  }
+  TimeNs dispatch_ns(TaskId like) const { return op_dispatch_ns_[like.index()]; }
 
   // Data that stays on the device because of this task: weights and states that it is the first to
   // read, and gradients that micro-batches add up in.

@@ -33,6 +33,8 @@ struct ProgramLayout {
   // For a training step: the pass of each op of the sharded graph; empty = inference. Gradients of
   // weights are joined, and weights updated, once all micro-batches of a stage are back.
   std::vector<TrainingPass> passes;
+  // The model runs in mixed precision: the host chooses the precision of each operator.
+  bool autocast = false;
   // All-reduces of weights' gradients wait for each other until they have so many bytes together,
   // and then overlap the backward pass (kModel only); 0 = each alone, after the pass.
   Bytes bucket_bytes = 0;

@@ -10,35 +10,72 @@
 #include "graphs/llm/llm_import.h"
 #include "graphs/tensorflow/format.h"
 #include "hardware/platform_loader.h"
-#include "study/chain/dispatch_modes.h"
+#include "opmodel/run_costs.h"
 #include "study/chain/precision_choice.h"
 
 namespace dfsim::inline study {
 namespace {
 
-Status check_runtime_device(const Platform& platform) {
-  if (runtime_fits(platform.runtime, platform)) {
-    return ok_status();
-  }
-  std::string others;
+bool has_type(const RuntimeSpec& runtime, const DeviceSpec& device) {
+  return !runtime.device || *runtime.device == device.type;
+}
+
+// A device whose file names no vendor may be anybody's.
+bool runs_on(const RuntimeSpec& runtime, const DeviceSpec& device) {
+  return has_type(runtime, device) &&
+         (runtime.vendors.empty() || device.vendor.empty() ||
+          std::ranges::any_of(runtime.vendors, [&device](const std::string& vendor) {
+            return to_lower(vendor) == to_lower(device.vendor);
+          }));
+}
+
+// The built-in runtimes for the platform's first device, "a, b, c".
+std::string usable_runtimes(const Platform& platform, bool training) {
+  std::vector<std::string> names;
   for (const std::string& name : builtin_runtimes()) {
     const auto runtime = load_runtime(name);
-    if (runtime.ok() && (!runtime->device || *runtime->device == platform.devices.front().type)) {
-      others += (others.empty() ? "" : ", ") + name;
+    if (runtime.ok() && runs_on(*runtime, platform.devices.front()) &&
+        (runtime->trains || !training)) {
+      names.push_back(name);
     }
   }
-  return invalid_input(
-      fmt::format("runtime '{}' on '{}': found a {}, expected a {}; choose one of {}",
-                  printable(platform.runtime.name), printable(platform.name),
-                  device_type_name(platform.devices.front().type),
-                  device_type_name(*platform.runtime.device), others));
+  return join(names, ", ");
+}
+
+Status check_runtime_device(const Platform& platform) {
+  const RuntimeSpec& runtime = platform.runtime;
+  if (runtime_fits(runtime, platform)) {
+    return ok_status();
+  }
+  const auto of_type = std::ranges::find_if(
+      platform.devices, [&](const DeviceSpec& device) { return has_type(runtime, device); });
+  const std::string mismatch =
+      of_type == platform.devices.end()
+          ? fmt::format("found a {}, expected a {}",
+                        device_type_name(platform.devices.front().type),
+                        device_type_name(*runtime.device))
+          : fmt::format("found a device of {}, expected one of {}", printable(of_type->vendor),
+                        printable(join(runtime.vendors, " or ")));
+  return unsupported(fmt::format("runtime '{}' on '{}': {}; choose one of {}",
+                                 printable(runtime.name), printable(platform.name), mismatch,
+                                 usable_runtimes(platform, false)));
 }
 
 }  // namespace
 
 bool runtime_fits(const RuntimeSpec& runtime, const Platform& platform) {
-  return !runtime.device || std::ranges::find(platform.devices, *runtime.device,
-                                              &DeviceSpec::type) != platform.devices.end();
+  return std::ranges::any_of(platform.devices,
+                             [&](const DeviceSpec& device) { return runs_on(runtime, device); });
+}
+
+Status check_trains(const TrainingChoice& choice, const Platform& platform) {
+  if (!choice.is_training() || platform.runtime.trains) {
+    return ok_status();
+  }
+  return unsupported(fmt::format(
+      "--mode train: found runtime '{}' on '{}', which executes forward passes only; choose one of "
+      "{} with --runtime",
+      printable(platform.runtime.name), printable(platform.name), usable_runtimes(platform, true)));
 }
 
 StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime) {

@@ -6,14 +6,19 @@
 
 #include "base/status.h"
 #include "hardware/platform.h"
+#include "study/chain/training_choice.h"
 
 namespace dfsim::inline study {
 
-// Whether the platform has a device of the type that the runtime is for. O(devices).
+// Whether the platform has a device of the type, and of a vendor, that the runtime is for.
+// O(devices).
 bool runtime_fits(const RuntimeSpec& runtime, const Platform& platform);
 
+// Error (kUnsupported): a training step on a runtime that executes forward passes only.
+Status check_trains(const TrainingChoice& choice, const Platform& platform);
+
 // Hardware by file or name, with another runtime unless `runtime` is empty. Errors: those of
-// load_platform() and load_runtime(); kInvalidInput for a runtime that does not fit.
+// load_platform() and load_runtime(); kUnsupported for a runtime that does not fit.
 StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime);
 // The same, with the modes of arithmetic that a precision of the commands asks for.
 StatusOr<Platform> load_machine(const std::string& hardware, const std::string& runtime,

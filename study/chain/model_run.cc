@@ -7,9 +7,8 @@
 
 #include "graphs/algorithms/arena_plan.h"
 #include "opmodel/cached_model.h"
-#include "opmodel/cached_operands.h"
+#include "opmodel/run_costs.h"
 #include "schedulers/comm_model.h"
-#include "study/chain/dispatch_modes.h"
 #include "study/chain/unknown_work.h"
 
 namespace dfsim::inline study {
@@ -52,12 +51,7 @@ StatusOr<CostTable> cost_operators(const LoadedModel& model, const Platform& pla
   // The cached model knows as what gradients are priced.
   const std::unique_ptr<CostModel> cached =
       model.is_training ? make_cached_model(cost_model) : nullptr;
-  DFSIM_ASSIGN_OR_RETURN(CostTable costs,
-                         make_cost_table(model.workload.rows, model.workload.weight_bytes, platform,
-                                         cached != nullptr ? *cached : cost_model));
-  apply_cached_operands(model.workload, platform, &costs);
-  add_gaps(platform, &costs);
-  return costs;
+  return cost_workload(model.workload, platform, cached != nullptr ? *cached : cost_model);
 }
 
 StatusOr<std::optional<Bytes>> arena_bytes(const LoadedModel& model, const Platform& platform) {

@@ -19,6 +19,7 @@
 #include "graphs/passes/cleanup/expand.h"
 #include "graphs/passes/layout/split_weights.h"
 #include "graphs/tensorflow/importer.h"
+#include "study/chain/machine_source.h"
 #include "study/chain/precision_choice.h"
 
 namespace dfsim::inline study {
@@ -195,17 +196,22 @@ StatusOr<ImportedModel> import_model_with(const ModelOptions& options,
   return import_onnx(options.path, import_options);
 }
 
-StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& choice,
-                                 const Platform& platform) {
-  DFSIM_RETURN_IF_ERROR(choice.options().status());
-  DFSIM_RETURN_IF_ERROR(resolve_precision(options.precision, platform).status());
-  DFSIM_ASSIGN_OR_RETURN(const ImportedModel imported, import_model(options));
-  return load_imported(imported, options, choice, platform);
+namespace {
+
+// Adds up what is not known and makes the tasks.
+Status lower(LoadedModel* model) {
+  model->unknown = unknown_work(model->executed, model->report);
+  auto workload = make_workload(model->executed);
+  if (!workload.ok()) {
+    return workload.status().with_place(model->path);
+  }
+  model->workload = std::move(*workload);
+  return ok_status();
 }
 
-StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
-                                    const TrainingChoice& choice, const Platform& platform) {
-  DFSIM_ASSIGN_OR_RETURN(const std::optional<TrainingOptions> training, choice.options());
+// The import as the precision and the runtime execute its forward pass, not lowered yet.
+StatusOr<LoadedModel> rewrite(const ImportedModel& imported, const ModelOptions& options,
+                              const TrainingChoice& choice, const Platform& platform) {
   LoadedModel model;
   model.path = options.path;
   model.name = model_name(options.path);
@@ -258,25 +264,48 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
   note_idle_rules(model.executed, plan, &model.report);
   note_wider_precision(imported.graph, model.executed, &model.report);
   model.passes = std::move(executed->passes);
+  return model;
+}
+
+}  // namespace
+
+StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& choice,
+                                 const Platform& platform) {
+  DFSIM_RETURN_IF_ERROR(choice.options().status());
+  DFSIM_RETURN_IF_ERROR(check_trains(choice, platform));
+  DFSIM_RETURN_IF_ERROR(resolve_precision(options.precision, platform).status());
+  DFSIM_ASSIGN_OR_RETURN(const ImportedModel imported, import_model(options));
+  return load_imported(imported, options, choice, platform);
+}
+
+StatusOr<LoadedModel> load_forward(const ModelOptions& options, const TrainingChoice& choice,
+                                   const Platform& platform) {
+  DFSIM_RETURN_IF_ERROR(resolve_precision(options.precision, platform).status());
+  DFSIM_ASSIGN_OR_RETURN(const ImportedModel imported, import_model(options));
+  DFSIM_ASSIGN_OR_RETURN(LoadedModel model, rewrite(imported, options, choice, platform));
+  DFSIM_RETURN_IF_ERROR(lower(&model));
+  return model;
+}
+
+StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
+                                    const TrainingChoice& choice, const Platform& platform) {
+  DFSIM_ASSIGN_OR_RETURN(const std::optional<TrainingOptions> training, choice.options());
+  DFSIM_RETURN_IF_ERROR(check_trains(choice, platform));
+  DFSIM_ASSIGN_OR_RETURN(LoadedModel model, rewrite(imported, options, choice, platform));
   if (training) {
     if (std::string note = folded_norms_note(imported.graph); !note.empty()) {
       model.report.notes.push_back(std::move(note));
     }
     auto step = make_training_graph(model.executed, *training);
     if (!step.ok()) {
-      return with_path(step.status());
+      return step.status().with_place(options.path);
     }
     model.executed = std::move(step->graph);
     model.unsized.clear();
     model.report.batch *= training->accumulate;  // samples of a step
     model.is_training = true;
   }
-  model.unknown = unknown_work(model.executed, model.report);
-  auto workload = make_workload(model.executed);
-  if (!workload.ok()) {
-    return with_path(workload.status());
-  }
-  model.workload = std::move(*workload);
+  DFSIM_RETURN_IF_ERROR(lower(&model));
   return model;
 }
 

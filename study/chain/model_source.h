@@ -56,8 +56,8 @@ struct LoadedModel {
 
 // Imports, adds up, rewrites as the precision and the platform's runtime do, makes the graph of a
 // training step where one is asked for, and lowers. Under `strict` an op that stays unresolved is
-// an error. Errors of precisions: those of resolve_precision(); a model whose weights are of
-// several types; a quantised training step.
+// an error. Errors of precisions: those of resolve_precision() and check_trains(); a
+// model whose weights are of several types; a quantised training step.
 StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoice& training,
                                  const Platform& platform);
 
@@ -66,6 +66,10 @@ StatusOr<LoadedModel> load_model(const ModelOptions& options, const TrainingChoi
 // quantised config.json and for NPUs, whose units decide.
 StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOptions& options,
                                     const TrainingChoice& training, const Platform& platform);
+
+// The forward pass that a training step is made of, or inference: load_model() without the step.
+StatusOr<LoadedModel> load_forward(const ModelOptions& options, const TrainingChoice& training,
+                                   const Platform& platform);
 
 // The import alone, for commands that need no lowering: ONNX or TensorFlow, by the file's content.
 StatusOr<ImportedModel> import_model(const ModelOptions& options);

@@ -32,26 +32,35 @@ bool looks_folded(const Graph& model, const Op& op) {
   });
 }
 
-// The first option that has another value than it starts with and says nothing of inference.
+// The first option that was given and says nothing of inference.
 std::string_view given_option(const TrainingChoice& choice) {
-  const TrainingChoice plain;
-  return choice.optimizer != plain.optimizer     ? "--optimizer"
-         : choice.recompute != plain.recompute   ? "--recompute"
-         : choice.kernels != plain.kernels       ? "--update-kernels"
-         : choice.loss != plain.loss             ? "--loss"
-         : choice.accumulate != plain.accumulate ? "--accumulate"
-                                                 : "";
+  return !choice.optimizer.empty()   ? "--optimizer"
+         : !choice.recompute.empty() ? "--recompute"
+         : !choice.kernels.empty()   ? "--update-kernels"
+         : !choice.loss.empty()      ? "--loss"
+         : choice.accumulate > 0     ? "--accumulate"
+                                     : "";
+}
+
+// Replaces a default by what the name stands for, where a name is given.
+template <typename Setting>
+Status choose(const std::string& name, StatusOr<Setting> (*find)(const std::string&),
+              Setting* setting) {
+  if (!name.empty()) {
+    DFSIM_ASSIGN_OR_RETURN(*setting, find(name));
+  }
+  return ok_status();
 }
 
 }  // namespace
 
 StatusOr<std::optional<TrainingOptions>> TrainingChoice::options() const {
   TrainingOptions options;
-  DFSIM_ASSIGN_OR_RETURN(options.optimizer, optimizer_of(optimizer));
-  DFSIM_ASSIGN_OR_RETURN(options.recompute, recompute_of(recompute));
-  DFSIM_ASSIGN_OR_RETURN(options.kernels, update_kernels_of(kernels));
-  DFSIM_ASSIGN_OR_RETURN(options.loss, loss_of(loss));
-  options.accumulate = accumulate;
+  DFSIM_RETURN_IF_ERROR(choose(optimizer, optimizer_of, &options.optimizer));
+  DFSIM_RETURN_IF_ERROR(choose(recompute, recompute_of, &options.recompute));
+  DFSIM_RETURN_IF_ERROR(choose(kernels, update_kernels_of, &options.kernels));
+  DFSIM_RETURN_IF_ERROR(choose(loss, loss_of, &options.loss));
+  options.accumulate = accumulate > 0 ? accumulate : options.accumulate;
   if (const std::string_view given = given_option(*this); !is_training() && !given.empty()) {
     return invalid_input(
         fmt::format("{}: found with mode '{}', expected mode 'train': it is about a training step; "

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "graphs/training/training_graph.h"
@@ -10,18 +11,21 @@
 
 namespace dfsim::inline study {
 
+// Settings that are empty or 0 were not given and have their defaults in options().
 struct TrainingChoice {
   std::string mode = "infer";
-  std::string optimizer = "adam";
-  std::string recompute = "none";
-  std::string kernels = "per-weight";  // of the update
-  std::string loss = "elementwise";
-  int accumulate = 1;          // forward and backward passes before the update
+  std::string optimizer;       // default: adam
+  std::string recompute;       // default: none
+  std::string kernels;         // of the update; default: per-weight
+  std::string loss;            // default: elementwise
+  int accumulate = 0;          // forward and backward passes before the update; default: 1
   bool training_mode = false;  // dropout drops, and is added where the architecture has it
 
   bool is_training() const { return mode == "train"; }
   // Nothing in inference. Errors: unknown names; in inference, a setting that only training has.
   StatusOr<std::optional<TrainingOptions>> options() const;
+  // Name of what is computed again, the default where none is given.
+  std::string_view recomputed() const { return recompute.empty() ? "none" : recompute; }
 };
 
 // The runtime without the rewritings that only inference can have, when training.

@@ -44,16 +44,15 @@ StatusOr<std::optional<TrainingPlan>> training_of(const PartitionOptions& option
 // The model at every size of a micro-batch that plans ask for.
 class GraphSource {
  public:
-  // `platform` with the runtime that lowers; `pad` = 0: vocabularies stay as they are.
-  GraphSource(const ModelOptions& options, Platform platform)
-      : options_(options), platform_(std::move(platform)) {}
+  GraphSource(const ModelOptions& options, const TrainingChoice& training, const Platform& platform)
+      : options_(options), training_(training), platform_(platform) {}
 
   // The batch as given, or as the model has it.
   StatusOr<int64_t> batch() {
     if (options_.batch > 0) {
       return options_.batch;
     }
-    DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_model(options_, {}, platform_));
+    DFSIM_ASSIGN_OR_RETURN(const LoadedModel model, load_forward(options_, training_, platform_));
     unknown_ = model.unknown;
     const int64_t batch = batch_of(model.executed);
     if (batch < 1) {
@@ -78,12 +77,14 @@ class GraphSource {
 
   // The unknown part of the graphs that were loaded so far.
   const UnknownWork& unknown() const { return unknown_; }
+  // Whether they are in mixed precision.
+  bool autocast() const { return autocast_; }
 
  private:
   StatusOr<Graph> make_graph(int64_t batch) {
     ModelOptions options = options_;
     options.batch = batch;
-    auto model = load_model(options, {}, platform_);
+    auto model = load_forward(options, training_, platform_);
     if (!model.ok()) {
       return model.status();
     }
@@ -94,12 +95,15 @@ class GraphSource {
           options.path, batch_of(model->executed), batch));
     }
     unknown_ = unknown_.complete() ? model->unknown : unknown_;
+    autocast_ = model->autocast;
     return std::move(model->executed);
   }
 
   ModelOptions options_;
+  TrainingChoice training_;
   Platform platform_;
   UnknownWork unknown_;
+  bool autocast_ = false;
   std::map<std::pair<int64_t, bool>, Graph> graphs_;
 };
 
@@ -122,11 +126,6 @@ bool cuts_weights(const PlanFile& plan) {
          });
 }
 
-Platform platform_for(const TrainingChoice& training, Platform platform) {
-  platform.runtime = runtime_for(training, std::move(platform.runtime));
-  return platform;
-}
-
 }  // namespace
 
 class Partitioner::Impl {
@@ -136,7 +135,7 @@ class Partitioner::Impl {
         platform_(std::move(platform)),
         trained_(std::move(trained)),
         model_(make_cached_model(*trained_)),
-        graphs_(options.model, platform_for(options.training, platform_)),
+        graphs_(options.model, options.training, platform_),
         mode_(options.collectives == "flow" ? CollectiveMode::kFlow : CollectiveMode::kModel) {}
 
   StatusOr<Partitioning> run(const Progress& progress) {
@@ -355,6 +354,7 @@ class Partitioner::Impl {
   void complete(PlanSpec* spec, uint32_t micro_batches) const {
     spec->micro_batches = micro_batches;
     spec->training = result_.training;
+    spec->autocast = graphs_.autocast();
     size_t devices = std::max<size_t>(spec->groups, spec->devices.size());
     for (const MeshAxis& axis : spec->mesh) {
       devices *= static_cast<size_t>(std::max<int64_t>(1, axis.size));
@@ -399,6 +399,8 @@ StatusOr<std::unique_ptr<Partitioner>> Partitioner::create(const PartitionOption
       Platform platform,
       load_machine(options.hardware, runtime_for(options.model.path, options.runtime),
                    options.model.precision));
+  DFSIM_RETURN_IF_ERROR(options.training.options().status());
+  DFSIM_RETURN_IF_ERROR(check_trains(options.training, platform));
   if (options.nodes > 0) {
     DFSIM_ASSIGN_OR_RETURN(platform, resize_cluster(platform, options.nodes));
   }

@@ -116,10 +116,10 @@ class FitAdvisor {
   }
 
   Status recomputation() {
-    if (!options_.training.is_training() || options_.training.recompute == "full") {
+    if (!options_.training.is_training() || options_.training.recomputed() == "full") {
       return ok_status();
     }
-    const bool none = options_.training.recompute == "none";
+    const bool none = options_.training.recomputed() == "none";
     for (const char* const what : {"selective", "full"}) {
       if (!none && std::string_view(what) == "selective") {
         continue;

@@ -83,8 +83,11 @@ Status add_change(const PredictOptions& options, const ImportedModel& imported,
       prediction->runtime.starts_with("cuda-graph")) {
     return ok_status();
   }
-  DFSIM_ASSIGN_OR_RETURN(const Platform platform,
-                         load_machine(options.hardware, "cuda-graph", options.model.precision));
+  const auto machine = load_machine(options.hardware, "cuda-graph", options.model.precision);
+  if (!machine.ok()) {
+    return ok_status();  // the machine has no such graphs
+  }
+  const Platform& platform = *machine;
   const auto model = load_imported(imported, options.model, options.training, platform);
   if (!model.ok()) {
     return ok_status();  // that runtime cannot run it, so there is no such change
@@ -113,6 +116,7 @@ StatusOr<Prediction> predict_costed(const PredictOptions& options, const CostMod
       load_machine(options.hardware, runtime_for(options.model.path, options.runtime),
                    options.model.precision));
   DFSIM_RETURN_IF_ERROR(options.training.options().status());
+  DFSIM_RETURN_IF_ERROR(check_trains(options.training, platform));
   DFSIM_RETURN_IF_ERROR(resolve_precision(options.model.precision, platform).status());
   DFSIM_ASSIGN_OR_RETURN(const ImportedModel imported, import_model(options.model));
   DFSIM_ASSIGN_OR_RETURN(const LoadedModel model,

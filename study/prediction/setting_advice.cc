@@ -234,13 +234,14 @@ void add_recomputation(const AdviceContext& context, std::vector<Variant>* varia
   }
   const bool fits = p.memory_bytes <= 0 || p.peak_memory_bytes <= p.memory_bytes;
   for (const std::string_view what : kRecomputations) {
-    if (what == context.options.training.recompute) {
+    if (what == context.options.training.recomputed()) {
       continue;
     }
     Variant other = plain(context, "recomputation");
     other.options.training.recompute = what;
     other.must_fit = true;
-    if (what == "none" || (what == "selective" && context.options.training.recompute == "full")) {
+    if (what == "none" ||
+        (what == "selective" && context.options.training.recomputed() == "full")) {
       other.insight = "activations are computed again in the backward pass";
       other.action = fmt::format("keep what fits: --recompute {}", what);
     } else if (fits && batches_that_fit(p) < 2 && p.memory_bytes > 0) {

@@ -277,11 +277,13 @@ class Sweeper {
     const SweepPoint point = result_.points[p];
     SweepRow row;
     auto figures = predict_point(point, graphs);
-    row.runtime = machines_.of(point).platform.runtime.name;
+    const SweepMachine& machine = machines_.of(point);
+    row.runtime = machine.usable.ok() ? machine.platform.runtime.name : point.runtime;
     if (figures.ok()) {
       row.figures = *figures;
     } else {
-      row.error = figures.status().message();
+      const bool usable = figures.status().code() != StatusCode::kUnsupported;
+      row.error = (usable ? "" : "unsupported: ") + figures.status().message();
     }
     Status kept = result_.rows.set(p, row);
     if (kept.ok() && journal_ != nullptr) {
@@ -305,8 +307,10 @@ class Sweeper {
 
   StatusOr<SweepFigures> predict_point(const SweepPoint& point, SharedGraphs& graphs) const {
     const SweepMachine& machine = machines_.of(point);
+    DFSIM_RETURN_IF_ERROR(machine.usable);
     const ModelOptions model_options = model_options_of(point);
     const TrainingChoice training = training_of(point);
+    DFSIM_RETURN_IF_ERROR(check_trains(training, machine.platform));
     // Whether the machine has such a precision is its own matter; the rest is shared.
     DFSIM_RETURN_IF_ERROR(resolve_precision(point.precision, machine.platform).status());
     const auto& imported = graphs.imported.get([&] { return import_model(model_options); });

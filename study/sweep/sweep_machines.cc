@@ -42,9 +42,14 @@ Status SweepMachines::load(const SweepPlan& points, const std::string& cost_mode
 
 Status SweepMachines::add(const SweepPoint& point, const std::string& cost_model) {
   auto machine = std::make_unique<SweepMachine>();
-  DFSIM_ASSIGN_OR_RETURN(
-      machine->platform,
-      load_machine(point.hardware, runtime_for(point.model, point.runtime), point.precision));
+  auto platform =
+      load_machine(point.hardware, runtime_for(point.model, point.runtime), point.precision);
+  if (platform.status().code() == StatusCode::kUnsupported) {
+    machine->usable = platform.status();
+    machines_.emplace(key_of(point), std::move(machine));
+    return ok_status();
+  }
+  DFSIM_ASSIGN_OR_RETURN(machine->platform, std::move(platform));
   const std::vector<std::string> models = cost_models_of(machine->platform, cost_model);
   std::shared_ptr<const CostModel>& shared = cost_models_[models];
   if (shared == nullptr) {

@@ -19,6 +19,7 @@
 namespace dfsim::inline study {
 
 struct SweepMachine {
+  Status usable;  // why the hardware cannot execute the runtime, if it can't: nothing else is there
   Platform platform;
   std::shared_ptr<const CostModel> cost_model;
   // Changes when a file that the machine was read from does, or its cost model.
@@ -29,7 +30,8 @@ class SweepMachines {
   using Key = std::tuple<std::string, std::string, std::string>;
 
  public:
-  // Loads what the points name. Errors: those of load_machine() and load_cost_model_for().
+  // Loads what the points name; a runtime that does not fit its hardware makes the machine
+  // unusable. Errors: the others of load_machine(), those of load_cost_model_for().
   Status load(const SweepPlan& points, const std::string& cost_model);
   // `point` is one of those that were loaded.
   const SweepMachine& of(const SweepPoint& point) const { return *machines_.at(key_of(point)); }
@@ -38,7 +40,9 @@ class SweepMachines {
   // Reports each to whoever wants explanations.
   void explain(const Progress& progress) const {
     for (const auto& [key, machine] : machines_) {
-      explain_machine(machine->platform, machine->cost_model->name(), progress);
+      if (machine->usable.ok()) {
+        explain_machine(machine->platform, machine->cost_model->name(), progress);
+      }
     }
   }
 

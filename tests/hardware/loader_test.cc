@@ -205,6 +205,19 @@ TEST_CASE("parse_runtime: accepts fusion rules in one stage or in several") {
   }
 }
 
+TEST_CASE("parse_runtime: reads vendors and whether the runtime trains") {
+  const std::string head = "name: r\ndispatch_us: 1\nasynchronous: true\n";
+  const auto plain = parse_runtime(head, "r.yaml");
+  REQUIRE(plain.ok());
+  CHECK(plain->vendors.empty());
+  CHECK(plain->trains);
+  const auto narrow = parse_runtime(head + "vendors: [NVIDIA, AMD]\ntrains: false\n", "r.yaml");
+  REQUIRE(narrow.ok());
+  CHECK(narrow->vendors == std::vector<std::string>{"NVIDIA", "AMD"});
+  CHECK_FALSE(narrow->trains);
+  CHECK_FALSE(parse_runtime(head + "vendors: NVIDIA\n", "r.yaml").ok());
+}
+
 TEST_CASE("parse_runtime: refuses unknown keys and wrong values") {
   const auto message = [](const char* text) {
     return parse_runtime(text, "r.yaml").status().message();

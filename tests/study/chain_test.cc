@@ -143,6 +143,60 @@ TEST_CASE("Machines: another runtime replaces the runtime of the hardware file")
   CHECK_FALSE(load_machine("a100", "cuda-grph").ok());
 }
 
+TEST_CASE("Machines: a runtime for the devices of some vendors refuses others") {
+  for (const std::string board : {"mi300x", "m1-max"}) {
+    for (const std::string runtime : {"tensorrt", "ort-cuda"}) {
+      const Status refused = load_machine(board, runtime).status();
+      CHECK(refused.code() == StatusCode::kUnsupported);
+      CHECK(refused.message().find("expected one of NVIDIA; choose one of ") != std::string::npos);
+      CHECK(refused.message().find("torch-eager") != std::string::npos);
+      CHECK(refused.message().find("tensorrt,") == std::string::npos);
+    }
+  }
+  CHECK(load_machine("mi300x", "cuda-graph").ok());  // PyTorch captures HIP graphs
+  CHECK_FALSE(load_machine("m1-max", "cuda-graph").ok());
+  CHECK(load_machine("dgx-a100", "tensorrt").ok());
+}
+
+TEST_CASE("Machines: runtimes that only infer refuse training steps") {
+  TrainingChoice trains;
+  trains.mode = "train";
+  for (const std::string runtime : {"tensorrt", "ort-cuda"}) {
+    const auto machine = load_machine("a100", runtime);
+    REQUIRE(machine.ok());
+    CHECK(check_trains({}, *machine).ok());
+    const Status refused = load_model(zoo_model("resnet18"), trains, *machine).status();
+    CHECK(refused.code() == StatusCode::kUnsupported);
+    CHECK(refused.message().find("choose one of cuda-graph, ") != std::string::npos);
+    CHECK(refused.message().find("ort-cuda,") == std::string::npos);
+  }
+  for (const std::string cpu : {"epyc-milan", "epyc-genoa"}) {  // ort-cpu and ort-avx512
+    const auto machine = load_machine(cpu, "");
+    REQUIRE(machine.ok());
+    CHECK(check_trains(trains, *machine).code() == StatusCode::kUnsupported);
+  }
+}
+
+TEST_CASE("Training choice: any given setting of a training step needs one, defaults too") {
+  CHECK(TrainingChoice{}.options().ok());
+  std::vector<TrainingChoice> choices(5);
+  choices[0].optimizer = "adam";
+  choices[1].recompute = "none";
+  choices[2].kernels = "per-weight";
+  choices[3].loss = "elementwise";
+  choices[4].accumulate = 1;
+  for (const TrainingChoice& given : choices) {
+    CHECK_FALSE(given.options().ok());
+    TrainingChoice training = given;
+    training.mode = "train";
+    const auto options = training.options();
+    REQUIRE(options.ok());
+    REQUIRE(options->has_value());
+    CHECK((*options)->optimizer == OptimizerKind::kAdam);
+    CHECK((*options)->accumulate == 1);
+  }
+}
+
 TEST_CASE("Machines: TensorFlow's files run under TensorFlow unless the user names a runtime") {
   const std::string graph = std::string(DFSIM_SOURCE_DIR) + "/tests/fuzz/corpus/graphdef/cond.pb";
   CHECK(runtime_for(graph, "") == "tensorflow");

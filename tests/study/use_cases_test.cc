@@ -105,6 +105,39 @@ TEST_CASE("partition: runs data parallelism, can be cancelled, refuses unknown s
   CHECK(unknown.status().code() == StatusCode::kNotFound);
 }
 
+TEST_CASE("partition: one device takes as long as predict says") {
+  struct Case {
+    std::string runtime, mode, precision, cost_model;
+  };
+  for (const Case& tried :
+       {Case{"cuda-graph", "infer", "", ""}, Case{"torch-eager", "infer", "", ""},
+        Case{"cuda-graph", "infer", "", "sol"}, Case{"torch-eager", "infer", "mixed-fp16", ""},
+        Case{"torch-eager", "train", "", ""}, Case{"tensorrt", "infer", "int8", ""}}) {
+    INFO(tried.runtime << " " << tried.mode << " " << tried.precision << " " << tried.cost_model);
+    PartitionOptions plans;
+    plans.model = zoo_model("resnet18");
+    plans.model.batch = 8;
+    plans.model.precision = tried.precision;
+    plans.hardware = "4xa100-pcie";
+    plans.runtime = tried.runtime;
+    plans.training.mode = tried.mode;
+    plans.cost_model = tried.cost_model;
+    plans.strategy = "dp";
+    const auto partitioning = partition_model(plans);
+    INFO(partitioning.status().message());
+    REQUIRE(partitioning.ok());
+    PredictOptions alone;
+    alone.model = plans.model;
+    alone.hardware = "a100-pcie-80gb";
+    alone.runtime = tried.runtime;
+    alone.training.mode = tried.mode;
+    alone.cost_model = tried.cost_model;
+    const auto prediction = predict(alone);
+    REQUIRE(prediction.ok());
+    CHECK(partitioning->single.makespan_ns == prediction->latency_ns);
+  }
+}
+
 TEST_CASE("partition: a plan that is run again takes as long as before") {
   const auto partitioner = Partitioner::create(data_parallel());
   REQUIRE(partitioner.ok());

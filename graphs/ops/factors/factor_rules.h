@@ -21,7 +21,10 @@ void factors_rotary(FactorContext& context);
 void factors_matmul(FactorContext& context);
 void factors_matmul_integer(FactorContext& context);
 void factors_packed_matmul(FactorContext& context);  // MatMulNBits
-void factors_gemm(FactorContext& context);
+void factors_gemm(FactorContext& context);           // FusedGemm and QGemm, too
+void factors_fused_matmul(FactorContext& context);
+void factors_matmul_to_float(FactorContext& context);  // MatMulIntegerToFloat
+void factors_dynamic_matmul(FactorContext& context);   // DynamicQuantizeMatMul
 
 // factor_rules_experts.cc: MoE and QMoE.
 void factors_experts(FactorContext& context);
@@ -63,6 +66,7 @@ void factors_resize(FactorContext& context);
 void factors_depth_space(FactorContext& context);
 void factors_reverse_sequence(FactorContext& context);
 void factors_matrix_rows(FactorContext& context);
+void factors_batch(FactorContext& context);  // the first axis of the first operand and the results
 void factors_reshape(FactorContext& context);
 
 // factor_rules_gather.cc
@@ -77,6 +81,7 @@ void factors_one_hot(FactorContext& context);
 void factors_attention(FactorContext& context);
 void factors_multi_head_attention(FactorContext& context);
 void factors_grouped_attention(FactorContext& context);  // GroupQueryAttention
+void factors_packed_attention(FactorContext& context);   // ONNX Runtime's Attention and QAttention
 void factors_rnn(FactorContext& context);
 
 }  // namespace dfsim::inline graphs

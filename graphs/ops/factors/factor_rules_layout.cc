@@ -56,11 +56,19 @@ void factors_concat(FactorContext& context) {
     const int factor = dim == axis
                            ? FactorDim::kWhole
                            : context.add(fmt::format("dim{}", dim), context.out_extent(0, dim));
-    for (size_t i = 0; i < context.input_count(); ++i) {
+    // Quantised operands follow the result's scale and zero point, each with its own behind it.
+    const bool quantised = context.op().op_type == "QLinearConcat";
+    for (size_t i = quantised ? 2 : 0; i < context.input_count(); i += quantised ? 3 : 1) {
       context.carry_in(i, dim, factor);
     }
     context.carry_out(0, dim, factor);
   }
+}
+
+void factors_batch(FactorContext& context) {
+  std::vector<bool> whole(static_cast<size_t>(context.input(0).rank()), true);
+  context.flag(whole, 0, false);
+  add_axis_factors(context, whole);
 }
 
 void factors_split(FactorContext& context) {

@@ -9,31 +9,35 @@ namespace dfsim::inline graphs {
 namespace {
 
 // numpy's matmul of operands a and b: batch axes, m, n and k. With Reduction::kNone k stays whole.
+// The last two axes of a transposed operand have changed places.
 struct Product {
   int m = FactorDim::kWhole;
   int n = FactorDim::kWhole;
 };
 
-Product add_matmul(FactorContext& context, size_t a, size_t b, Reduction over_k) {
+Product add_matmul(FactorContext& context, size_t a, size_t b, Reduction over_k,
+                   bool trans_a = false, bool trans_b = false) {
   const int rank_a = context.input(a).rank();
   const int rank_b = context.input(b).rank();
   const int rank = context.output(0).rank();
   Product product;
-  const int k_a = rank_a - 1;
-  const int k_b = rank_b == 1 ? 0 : rank_b - 2;
+  const int m_a = rank_a - (trans_a ? 1 : 2);
+  const int k_a = rank_a > 1 ? rank_a - (trans_a ? 2 : 1) : 0;
+  const int n_b = rank_b - (trans_b ? 2 : 1);
+  const int k_b = rank_b > 1 ? rank_b - (trans_b ? 1 : 2) : 0;
   if (over_k != Reduction::kNone) {
     const int k = context.add("k", context.in_extent(a, k_a), over_k);
     context.carry_in(a, k_a, k);
     context.carry_in(b, k_b, k);
   }
   if (rank_a > 1) {
-    product.m = context.add("m", context.in_extent(a, rank_a - 2));
-    context.carry_in(a, rank_a - 2, product.m);
+    product.m = context.add("m", context.in_extent(a, m_a));
+    context.carry_in(a, m_a, product.m);
     context.carry_out(0, rank - (rank_b > 1 ? 2 : 1), product.m);
   }
   if (rank_b > 1) {
-    product.n = context.add("n", context.in_extent(b, rank_b - 1));
-    context.carry_in(b, rank_b - 1, product.n);
+    product.n = context.add("n", context.in_extent(b, n_b));
+    context.carry_in(b, n_b, product.n);
     context.carry_out(0, rank - 1, product.n);
   }
   const int batch = rank - (rank_a > 1 ? 1 : 0) - (rank_b > 1 ? 1 : 0);
@@ -117,21 +121,71 @@ void factors_packed_matmul(FactorContext& context) {
 }
 
 void factors_gemm(FactorContext& context) {
+  const bool quantised = context.op().op_type == "QGemm";
+  const size_t weight = quantised ? 3 : 1;
+  const size_t bias = quantised ? 6 : 2;
   const bool trans_a = context.attributes().int_or("transA", 0) != 0;
   const bool trans_b = context.attributes().int_or("transB", 0) != 0;
   const int m = context.add("m", context.out_extent(0, 0));
   const int n = context.add("n", context.out_extent(0, 1));
-  const int k = context.add("k", context.in_extent(0, trans_a ? 0 : 1), Reduction::kSum);
   context.carry_in(0, trans_a ? 1 : 0, m);
-  context.carry_in(0, trans_a ? 0 : 1, k);
-  context.carry_in(1, trans_b ? 1 : 0, k);
-  context.carry_in(1, trans_b ? 0 : 1, n);
-  context.carry_broadcast(2, {m, n}, 1);
+  context.carry_in(weight, trans_b ? 0 : 1, n);
+  if (context.op().op_type == "Gemm") {  // others round or activate the sum
+    const int k = context.add("k", context.in_extent(0, trans_a ? 0 : 1), Reduction::kSum);
+    context.carry_in(0, trans_a ? 0 : 1, k);
+    context.carry_in(1, trans_b ? 1 : 0, k);
+    if (context.has_input(2)) {
+      context.map().addends.push_back(2);
+    }
+  }
+  for (const size_t of_columns : {size_t{4}, size_t{5}}) {  // scales, zero points
+    if (quantised && context.input(of_columns).rank() == 1 &&
+        context.in_extent(of_columns, 0) != 1) {
+      context.carry_in(of_columns, 0, n);
+    }
+  }
+  context.carry_broadcast(bias, {m, n}, 1);
   context.carry_out(0, 0, m);
   context.carry_out(0, 1, n);
-  if (context.has_input(2)) {
-    context.map().addends.push_back(2);
+}
+
+// ONNX Runtime's FusedMatMul: numpy's matmul of operands that may be transposed, times a number.
+void factors_fused_matmul(FactorContext& context) {
+  const Attributes& given = context.attributes();
+  if (given.int_or("transBatchA", 0) != 0 || given.int_or("transBatchB", 0) != 0) {
+    context.set_unsplittable("its batch is inside its matrices");
+    return;
   }
+  add_matmul(context, 0, 1, Reduction::kSum, given.int_or("transA", 0) != 0,
+             given.int_or("transB", 0) != 0);
+}
+
+// a, b, their scales, their zero points, a bias: integer products whose sum becomes a float.
+void factors_matmul_to_float(FactorContext& context) {
+  const Product product = add_matmul(context, 0, 1, Reduction::kNone);
+  for (const size_t of_columns : {size_t{3}, size_t{5}, size_t{6}}) {
+    if (context.input(of_columns).rank() == 1 && context.in_extent(of_columns, 0) != 1) {
+      context.carry_in(of_columns, 0, product.n);
+    }
+  }
+}
+
+// a, b, scales of b, zero points of b, a bias. The range of all of `a` decides how it is quantised:
+// devices with some of its rows would choose ranges of their own.
+void factors_dynamic_matmul(FactorContext& context) {
+  const int rank = context.output(0).rank();
+  const int n = context.add("n", context.in_extent(1, 1));
+  if (context.input(1).rank() != 2) {
+    context.set_unsplittable("its weight is not a matrix");
+    return;
+  }
+  context.carry_in(1, 1, n);
+  for (const size_t of_columns : {size_t{2}, size_t{3}, size_t{4}}) {
+    if (context.input(of_columns).rank() == 1 && context.in_extent(of_columns, 0) != 1) {
+      context.carry_in(of_columns, 0, n);
+    }
+  }
+  context.carry_out(0, rank - 1, n);
 }
 
 }  // namespace dfsim::inline graphs

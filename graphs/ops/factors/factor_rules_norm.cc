@@ -88,7 +88,7 @@ void factors_lrn(FactorContext& context) { add_all_but(context, 1, 2); }
 void factors_softmax(FactorContext& context) {
   const int rank = context.input(0).rank();
   // Before opset 13 everything from the axis on is one row.
-  const bool rows = context.op().version < 13;
+  const bool rows = context.attributes().int_or("opset", context.op().version) < 13;
   const int axis = FactorContext::axis(context.attributes().int_or("axis", rows ? 1 : -1), rank);
   add_all_but(context, axis, rows ? rank : axis + 1);
 }

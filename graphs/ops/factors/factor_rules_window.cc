@@ -81,17 +81,30 @@ void add_space(FactorContext& context, const std::vector<Axis>& axes, HaloFill f
   }
 }
 
-// A channel axis in groups: each group's channels stay together.
-void add_groups(FactorContext& context, int64_t group, size_t weight, size_t bias,
-                bool transposed) {
+// Where a convolution or pool has what it slides over: the channels behind the batch, or last.
+struct Layout {
+  int channels = 1;
+  int space = 2;
+};
+
+Layout layout_of(const FactorContext& context) {
+  const bool last = context.op().op_type.starts_with("Nhwc") ||
+                    context.attributes().int_or("channels_last", 0) != 0;
+  return last ? Layout{context.input(0).rank() - 1, 1} : Layout{};
+}
+
+// A channel axis in groups: each group's channels stay together. Returns the factor of the groups.
+int add_groups(FactorContext& context, int64_t group, int channels, size_t weight, size_t bias,
+               bool transposed) {
   const int groups = context.add("group", group);
-  const int64_t in = context.in_extent(0, 1) / group;
-  const int64_t out = context.out_extent(0, 1) / group;
-  context.carry_in(0, 1, groups, in);
+  const int64_t in = context.in_extent(0, channels) / group;
+  const int64_t out = context.out_extent(0, channels) / group;
+  context.carry_in(0, channels, groups, in);
   context.carry_in(weight, 0, groups, transposed ? in : out);
   context.carry_in(bias, 0, groups, out);
-  context.carry_out(0, 1, groups, out);
+  context.carry_out(0, channels, groups, out);
   context.map().divided_attributes.emplace_back("group", groups);
+  return groups;
 }
 
 std::vector<int64_t> kernel_of(const FactorContext& context, size_t weight) {
@@ -102,51 +115,68 @@ std::vector<int64_t> kernel_of(const FactorContext& context, size_t weight) {
   return kernel;
 }
 
+// The operands of a convolution by its kind; SIZE_MAX: it has none.
+struct ConvOperands {
+  size_t weight = 1;
+  size_t bias = 2;
+  size_t added = SIZE_MAX;          // an image
+  std::vector<size_t> of_channels;  // scales and zero points of single output channels
+  bool linear = true;               // nothing follows the sum over input channels
+};
+
+ConvOperands conv_operands(const FactorContext& context) {
+  const std::string& type = context.op().op_type;
+  if (type == "QLinearConv") {
+    return {3, 8, kQLinearConvAddend, {4, 5}, false};
+  }
+  if (type == "ConvInteger") {
+    return {1, SIZE_MAX, SIZE_MAX, {3}, true};
+  }
+  const bool blocked = context.op().domain == kMicrosoftBlocked;
+  const bool fused = type.ends_with("FusedConv") || blocked;  // adds input 3, then an activation
+  return {1, 2, fused ? size_t{3} : SIZE_MAX, {}, !fused};
+}
+
 }  // namespace
 
 void factors_conv(FactorContext& context) {
-  const std::string& type = context.op().op_type;
-  const bool quantised = type == "QLinearConv";
-  const bool fused = type == "FusedConv";  // adds input 3, then an activation
-  const size_t weight = quantised ? 3 : 1;
-  const bool has_bias = type == "Conv" || fused;
-  const size_t bias = quantised ? 8 : has_bias ? 2 : SIZE_MAX;
+  const ConvOperands operands = conv_operands(context);
+  const Layout layout = layout_of(context);
   const int64_t group = context.attributes().int_or("group", 1);
   const int batch = context.add("batch", context.in_extent(0, 0));
   context.carry_in(0, 0, batch);
   context.carry_out(0, 0, batch);
+  int channels = FactorDim::kWhole;
   if (group == 1) {
-    const int out = context.add("channels_out", context.out_extent(0, 1));
-    context.carry_in(weight, 0, out);
-    context.carry_in(bias, 0, out);
-    context.carry_out(0, 1, out);
-    if (!quantised && !fused) {
-      const int in = context.add("channels_in", context.in_extent(0, 1), Reduction::kSum);
-      context.carry_in(0, 1, in);
-      context.carry_in(weight, 1, in);
-      if (context.has_input(bias)) {
-        context.map().addends.push_back(bias);
+    channels = context.add("channels_out", context.out_extent(0, layout.channels));
+    context.carry_in(operands.weight, 0, channels);
+    context.carry_in(operands.bias, 0, channels);
+    context.carry_out(0, layout.channels, channels);
+    if (operands.linear) {
+      const int in =
+          context.add("channels_in", context.in_extent(0, layout.channels), Reduction::kSum);
+      context.carry_in(0, layout.channels, in);
+      context.carry_in(operands.weight, 1, in);
+      if (context.has_input(operands.bias)) {
+        context.map().addends.push_back(operands.bias);
       }
     }
   } else {
-    add_groups(context, group, weight, bias, false);
+    channels = add_groups(context, group, layout.channels, operands.weight, operands.bias, false);
   }
-  // Scales and zero points of single channels would have to follow the channels.
-  const auto per_channel = [&context](size_t input) {
-    return context.input(input).rank() == 1 && context.in_extent(input, 0) != 1;
-  };
-  if ((quantised && (per_channel(4) || per_channel(5))) ||
-      (type == "ConvInteger" && per_channel(3))) {
-    context.set_unsplittable("its weight has a scale or zero point per channel");
+  const int64_t block = group == 1 ? 1 : context.out_extent(0, layout.channels) / group;
+  for (const size_t input : operands.of_channels) {
+    if (context.input(input).rank() == 1 && context.in_extent(input, 0) != 1) {
+      context.carry_in(input, 0, channels, block);
+    }
   }
-  if (type == "Conv") {
-    add_space(context, window_axes(context, kernel_of(context, weight)), HaloFill::kZero);
+  if (context.op().op_type == "Conv" && context.op().domain.empty()) {
+    add_space(context, window_axes(context, kernel_of(context, operands.weight)), HaloFill::kZero);
   }
-  const size_t added = quantised ? kQLinearConvAddend : 3;  // an image
-  if ((fused || quantised) && context.has_input(added)) {
-    for (int dim = 0; dim < 2; ++dim) {
-      context.carry_in(added, dim, context.map().outputs[0][static_cast<size_t>(dim)].factor,
-                       context.map().outputs[0][static_cast<size_t>(dim)].block);
+  if (context.has_input(operands.added)) {
+    for (const int dim : {0, layout.channels}) {
+      const FactorDim& of_result = context.map().outputs[0][static_cast<size_t>(dim)];
+      context.carry_in(operands.added, dim, of_result.factor, of_result.block);
     }
   }
 }
@@ -157,7 +187,7 @@ void factors_conv_transpose(FactorContext& context) {
   context.carry_in(0, 0, batch);
   context.carry_out(0, 0, batch);
   if (group != 1) {
-    add_groups(context, group, 1, 2, true);
+    add_groups(context, group, 1, 1, 2, true);
     return;
   }
   const int out = context.add("channels_out", context.out_extent(0, 1));
@@ -174,12 +204,14 @@ void factors_conv_transpose(FactorContext& context) {
 
 void factors_pool(FactorContext& context) {
   const Shape& x = context.input(0);
+  const Layout layout = layout_of(context);
   std::vector<bool> whole(static_cast<size_t>(x.rank()), true);
   context.flag(whole, 0, false);
-  context.flag(whole, 1, false);
+  context.flag(whole, layout.channels, false);
   add_axis_factors(context, whole);
   const auto* kernel = context.attributes().get_ints("kernel_shape");
-  if (kernel == nullptr || kernel->size() + 2 != static_cast<size_t>(x.rank()) ||
+  const bool moved = context.op().domain == "com.microsoft";  // rounded, or in another layout
+  if (moved || kernel == nullptr || kernel->size() + 2 != static_cast<size_t>(x.rank()) ||
       context.has_output(1)) {
     return;  // indices count through the whole input
   }
@@ -203,10 +235,12 @@ void factors_global_pool(FactorContext& context) {
   const Shape& x = context.input(0);
   std::vector<bool> whole(static_cast<size_t>(x.rank()), true);
   context.flag(whole, 0, false);
-  context.flag(whole, 1, false);
+  context.flag(whole, layout_of(context).channels, false);
   add_axis_factors(context, whole);
+  // Parts of a root or of a rounded mean do not add up to it.
+  const bool joins = type == "GlobalAveragePool" || type == "GlobalMaxPool";
   const Reduction reduction = type == "GlobalAveragePool" ? Reduction::kMean : Reduction::kMax;
-  for (int axis = 2; type != "GlobalLpPool" && axis < x.rank(); ++axis) {
+  for (int axis = 2; joins && axis < x.rank(); ++axis) {
     context.carry_in(
         0, axis,
         context.add(fmt::format("space{}", axis - 2), context.in_extent(0, axis), reduction));

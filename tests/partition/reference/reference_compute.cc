@@ -229,12 +229,14 @@ void conv(const Op& op, const Values& inputs, RefTensor& out) {
         sum += x[at] * w[weight];
       });
     }
-    if (op.op_type == "FusedConv" && present(inputs, 3)) {
+    const bool fused = op.op_type == "FusedConv" || op.domain == "com.microsoft.nchwc";
+    if (fused && present(inputs, 3)) {
       sum += inputs[3][index];
     }
-    out[index] = op.op_type == "FusedConv" ? std::max(sum, 0.0)
-                 : quantised               ? std::min(sum, 3.0)
-                                           : sum;
+    if (quantised && inputs[4].rank() == 1) {
+      sum *= inputs[4][{index[1]}];
+    }
+    out[index] = fused ? std::max(sum, 0.0) : quantised ? std::min(sum, 3.0) : sum;
   });
 }
 

@@ -48,9 +48,9 @@ std::vector<RefTensor> run_reference_op(const Op& op, const std::vector<RefTenso
   for (const Index& extents : output_extents) {
     outputs.emplace_back(extents);
   }
-  if (!run_gradient_op(op, inputs, outputs) && !run_layout_op(op, inputs, outputs) &&
-      !run_norm_op(op, inputs, outputs) && !run_attention_op(op, inputs, outputs) &&
-      !run_compute_op(op, inputs, outputs)) {
+  if (!run_runtime_op(op, inputs, outputs) && !run_gradient_op(op, inputs, outputs) &&
+      !run_layout_op(op, inputs, outputs) && !run_norm_op(op, inputs, outputs) &&
+      !run_attention_op(op, inputs, outputs) && !run_compute_op(op, inputs, outputs)) {
     throw std::runtime_error("the reference executor does not know " + op.op_type);
   }
   return outputs;

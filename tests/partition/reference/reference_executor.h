@@ -31,6 +31,8 @@ bool run_attention_op(const Op& op, const std::vector<RefTensor>& inputs,
                       std::vector<RefTensor>& outputs);
 bool run_gradient_op(const Op& op, const std::vector<RefTensor>& inputs,
                      std::vector<RefTensor>& outputs);
+bool run_runtime_op(const Op& op, const std::vector<RefTensor>& inputs,
+                    std::vector<RefTensor>& outputs);
 bool run_layout_op(const Op& op, const std::vector<RefTensor>& inputs,
                    std::vector<RefTensor>& outputs);
 

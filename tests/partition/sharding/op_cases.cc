@@ -356,8 +356,9 @@ std::vector<OpCase> gradient_cases() {
 
 std::vector<OpCase> op_cases() {
   std::vector<OpCase> cases;
-  for (auto family : {elementwise_cases(), matmul_cases(), window_cases(), norm_cases(),
-                      layout_cases(), attention_cases(), gradient_cases()}) {
+  for (auto family :
+       {elementwise_cases(), matmul_cases(), window_cases(), runtime_product_cases(),
+        runtime_image_cases(), norm_cases(), layout_cases(), attention_cases(), gradient_cases()}) {
     cases.insert(cases.end(), std::make_move_iterator(family.begin()),
                  std::make_move_iterator(family.end()));
   }

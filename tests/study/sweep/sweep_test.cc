@@ -193,6 +193,28 @@ TEST_CASE("sweep: a point that fails is a row with its error, an unknown machine
   CHECK_FALSE(sweep(options).ok());
 }
 
+TEST_CASE("sweep: a machine that cannot execute a runtime is unsupported at its points alone") {
+  SweepOptions options = small_sweep();
+  options.axes.models.resize(1);
+  options.axes.hardware = {"a100", "mi300x"};
+  options.axes.runtimes = {"torch-eager", "tensorrt"};
+  options.axes.modes = {"infer", "train"};
+  options.axes.batches.clear();
+  const SweepResult result = swept(options);
+  REQUIRE(result.rows.size() == 8);
+  for (size_t i = 0; i < result.rows.size(); ++i) {
+    const SweepPoint point = result.points[i];
+    const SweepRow row = result.rows[i];
+    CHECK(row.runtime == point.runtime);
+    const bool vendor = point.runtime == "tensorrt" && point.hardware == "mi300x";
+    const bool trains = point.runtime == "tensorrt" && point.mode == "train";
+    CHECK(row.error.starts_with("unsupported: ") == (vendor || trains));
+    CHECK((row.error.find("found a device of AMD, expected one of NVIDIA") != std::string::npos) ==
+          vendor);
+    CHECK((row.figures.latency_ns > 0) == (!vendor && !trains));
+  }
+}
+
 TEST_CASE("sweep: precisions are an axis; a machine without one fails at its points alone") {
   SweepOptions options = small_sweep();
   options.axes.models.resize(1);

@@ -254,9 +254,9 @@ void work_contrib_rotary(WorkContext& context) {
 // clang-format off
 constexpr OpDef kContribAttentionOps[] = {
     {.op_type = "Attention", .op_class = OpClass::kAttention, .infer = infer_fused,
-     .work = work_fused, .required_inputs = 2, .domain = kMicrosoft},
+     .work = work_fused, .required_inputs = 2, .domain = kMicrosoft, .factors = factors_packed_attention},
     {.op_type = "QAttention", .op_class = OpClass::kAttention, .infer = infer_fused,
-     .work = work_fused, .required_inputs = 4, .domain = kMicrosoft},
+     .work = work_fused, .required_inputs = 4, .domain = kMicrosoft, .factors = factors_packed_attention},
     {.op_type = "MultiHeadAttention", .op_class = OpClass::kAttention, .infer = infer_multi_head,
      .work = work_multi_head, .domain = kMicrosoft, .factors = factors_multi_head_attention},
     {.op_type = "GroupQueryAttention", .op_class = OpClass::kAttention, .infer = infer_grouped,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/contrib_ops.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/families/nn/window.h"
@@ -109,15 +110,15 @@ Status infer_reorder_output(InferContext& context) {
 // clang-format off
 constexpr OpDef kContribLayoutOps[] = {
     {.op_type = "ReorderInput", .op_class = OpClass::kDataMovement, .infer = infer_reorder_input,
-     .work = work_copy, .domain = kMicrosoftBlocked},
+     .work = work_copy, .domain = kMicrosoftBlocked, .factors = factors_batch},
     {.op_type = "ReorderOutput", .op_class = OpClass::kDataMovement, .infer = infer_reorder_output,
-     .work = work_copy, .domain = kMicrosoftBlocked},
+     .work = work_copy, .domain = kMicrosoftBlocked, .factors = factors_batch},
     {.op_type = "NhwcConv", .op_class = OpClass::kConv, .infer = infer_nhwc_conv,
-     .work = work_nhwc_conv, .required_inputs = 2, .domain = kMicrosoft},
+     .work = work_nhwc_conv, .required_inputs = 2, .domain = kMicrosoft, .factors = factors_conv},
     {.op_type = "NhwcFusedConv", .op_class = OpClass::kConv, .infer = infer_nhwc_conv,
-     .work = work_nhwc_fused_conv, .required_inputs = 2, .domain = kMicrosoft},
+     .work = work_nhwc_fused_conv, .required_inputs = 2, .domain = kMicrosoft, .factors = factors_conv},
     {.op_type = "NhwcMaxPool", .op_class = OpClass::kPool, .infer = infer_nhwc_pool,
-     .work = work_pool_taps, .domain = kMicrosoft},
+     .work = work_pool_taps, .domain = kMicrosoft, .factors = factors_pool},
 };
 // clang-format on
 

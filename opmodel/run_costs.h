@@ -1,5 +1,6 @@
-// Host time of dispatching that depends on the mode of a run: autograd, backward pass, updates,
-// autocast, the speed of the host's thread; and the device's gaps between kernels.
+// Costs of a run under a runtime: the time of each operator with the operands that caches keep and
+// the gaps between kernels, and the host time of dispatching, which depends on the mode of the run
+// (autograd, backward pass, updates, autocast, the speed of the host's thread).
 #pragma once
 
 #include <vector>
@@ -10,8 +11,14 @@
 #include "graphs/ir/graph.h"
 #include "hardware/platform.h"
 #include "opmodel/cost_model.h"
+#include "opmodel/workload.h"
 
-namespace dfsim::inline study {
+namespace dfsim::inline opmodel {
+
+// The time of each row of the workload on each device of the platform: make_cost_table(), then
+// apply_cached_operands() and add_gaps(). Errors: those of the model.
+StatusOr<CostTable> cost_workload(const Workload& workload, const Platform& platform,
+                                  const CostModel& model);
 
 // Error (kInvalidInput): a key of `dispatch_by_op_us` is neither an operator nor a class of
 // operators.
@@ -40,4 +47,4 @@ void add_gaps(const Platform& platform, CostTable* costs);
 // times of its tasks, which are estimates. O(rows x devices + tasks).
 void leave_estimates_out_of_limit(const CostTable& costs, std::vector<TimeNs>* dispatch_ns);
 
-}  // namespace dfsim::inline study
+}  // namespace dfsim::inline opmodel

@@ -1,6 +1,7 @@
-// Adds the host time that depends on how a model runs (autograd, backward pass, autocast) to the
-// dispatch time of each operator, and the gaps between kernels of graphs to the device's.
-#include "study/chain/dispatch_modes.h"
+// Prices the operators of a workload as a run meets them, adds the host time that depends on how a
+// model runs (autograd, backward pass, autocast) to the dispatch time of each operator, and the
+// gaps between kernels of graphs to the device's.
+#include "opmodel/run_costs.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +12,9 @@
 #include "graphs/ir/op_class.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/training/training_graph.h"
+#include "opmodel/cached_operands.h"
 
-namespace dfsim::inline study {
+namespace dfsim::inline opmodel {
 namespace {
 
 TimeNs scaled_time(TimeNs time_ns, double factor) {
@@ -20,6 +22,15 @@ TimeNs scaled_time(TimeNs time_ns, double factor) {
 }
 
 }  // namespace
+
+StatusOr<CostTable> cost_workload(const Workload& workload, const Platform& platform,
+                                  const CostModel& model) {
+  DFSIM_ASSIGN_OR_RETURN(CostTable costs,
+                         make_cost_table(workload.rows, workload.weight_bytes, platform, model));
+  apply_cached_operands(workload, platform, &costs);
+  add_gaps(platform, &costs);
+  return costs;
+}
 
 Status check_dispatch_names(const RuntimeSpec& runtime) {
   for (const auto& [name, time_ns] : runtime.dispatch.by_class) {
@@ -118,4 +129,4 @@ void leave_estimates_out_of_limit(const CostTable& costs, std::vector<TimeNs>* d
   }
 }
 
-}  // namespace dfsim::inline study
+}  // namespace dfsim::inline opmodel
