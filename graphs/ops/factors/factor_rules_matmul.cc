@@ -121,11 +121,13 @@ void factors_gemm(FactorContext& context) {
   const bool trans_b = context.attributes().int_or("transB", 0) != 0;
   const int m = context.add("m", context.out_extent(0, 0));
   const int n = context.add("n", context.out_extent(0, 1));
-  const int k = context.add("k", context.in_extent(0, trans_a ? 0 : 1), Reduction::kSum);
   context.carry_in(0, trans_a ? 1 : 0, m);
-  context.carry_in(0, trans_a ? 0 : 1, k);
-  context.carry_in(1, trans_b ? 1 : 0, k);
   context.carry_in(1, trans_b ? 0 : 1, n);
+  if (context.attributes().string_or("activation", "").empty()) {  // of a sum, not of its parts
+    const int k = context.add("k", context.in_extent(0, trans_a ? 0 : 1), Reduction::kSum);
+    context.carry_in(0, trans_a ? 0 : 1, k);
+    context.carry_in(1, trans_b ? 1 : 0, k);
+  }
   context.carry_broadcast(2, {m, n}, 1);
   context.carry_out(0, 0, m);
   context.carry_out(0, 1, n);
