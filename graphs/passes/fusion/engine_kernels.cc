@@ -6,6 +6,7 @@
 // Transpose and the QuantizeLinear behind it cost nothing. A layer normalisation keeps its row in
 // the registers of one block. The mark `engine_kernel` tells the cost model about the latter two.
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -145,11 +146,18 @@ void quantise_in_attention(EditableGraph& graph, OpId attention) {
   graph.fuse({attention, reader}, std::move(fused));
 }
 
+std::optional<Dim> last_extent(const EditableGraph& graph, TensorId id) {
+  const Shape& shape = graph.shape(id);
+  return shape.rank() > 0 ? std::optional(shape[shape.rank() - 1]) : std::nullopt;
+}
+
 // A Transpose that alone reads the results, also of another shape, is the order in which they are
 // stored. `rows`: the kernel stores whole rows, so the last axis stays where it is.
 void store_transposed(EditableGraph& graph, OpId kernel, bool rows) {
-  OpId reader = graph.sole_reader(graph.op(kernel).outputs[0]);
-  while (!rows && reader.valid() && is_reshaping(graph.op(reader))) {
+  const TensorId result = graph.op(kernel).outputs[0];
+  OpId reader = graph.sole_reader(result);
+  while (reader.valid() && is_reshaping(graph.op(reader)) &&
+         (!rows || last_extent(graph, graph.op(reader).outputs[0]) == last_extent(graph, result))) {
     reader = graph.sole_reader(graph.op(reader).outputs[0]);
   }
   if (!reader.valid() || !is_standard(graph.op(reader), "Transpose")) {
@@ -159,6 +167,44 @@ void store_transposed(EditableGraph& graph, OpId kernel, bool rows) {
   if (!rows || (perm != nullptr && !perm->empty() &&
                 perm->back() == static_cast<int64_t>(perm->size()) - 1)) {
     graph.set_class(reader, OpClass::kView);
+  }
+}
+
+// Views of engines, and a Transpose.
+bool moves_values(const Op& op) {
+  constexpr std::array<std::string_view, 3> kParts = {"Gather", "Slice", "Split"};
+  return is_reshaping(op) || is_standard(op, "Transpose") ||
+         (op.domain.empty() && std::ranges::find(kParts, op.op_type) != kParts.end());
+}
+
+// Whoever reads the tensor, or what is moved of it, is `reader`.
+bool only_reaches(const EditableGraph& graph, TensorId id, OpId reader) {
+  return id.valid() && !graph.tensor(id).is_output &&
+         std::ranges::all_of(graph.readers(id), [&](OpId next) {
+           const Op& op = graph.op(next);
+           return next == reader || (moves_values(op) && op.inputs[0] == id &&
+                                     std::ranges::all_of(op.outputs, [&](TensorId output) {
+                                       return only_reaches(graph, output, reader);
+                                     }));
+         });
+}
+
+// The kernel reads its operands with any strides: a Transpose that nothing else reads, also in
+// parts or in another shape, moves nothing.
+void load_transposed(EditableGraph& graph, OpId attention) {
+  constexpr size_t kOperands = 3;
+  const std::vector<TensorId> inputs = graph.op(attention).inputs;
+  for (size_t i = 0; i < std::min(inputs.size(), kOperands); ++i) {
+    for (TensorId id = inputs[i]; only_reaches(graph, id, attention);) {
+      const OpId producer = graph.producer(id);
+      if (!producer.valid() || !moves_values(graph.op(producer))) {
+        break;
+      }
+      if (is_standard(graph.op(producer), "Transpose")) {
+        graph.set_class(producer, OpClass::kView);
+      }
+      id = graph.op(producer).inputs[0];
+    }
   }
 }
 
@@ -178,10 +224,11 @@ void end_products_with_gelu(EditableGraph& graph) {
   }
 }
 
-void write_attention_results(EditableGraph& graph) {
+void run_attention_as_kernel(EditableGraph& graph) {
   for (const OpId id : graph.ops()) {
     if (graph.alive(id) && is_attention(graph, graph.op(id))) {
       mark(graph, id);
+      load_transposed(graph, id);
       store_transposed(graph, id, /*rows=*/false);
       quantise_in_attention(graph, id);
     }
