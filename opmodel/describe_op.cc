@@ -249,6 +249,10 @@ std::string attributes_of(const Graph& graph, const Op& op) {
     return fmt::format("{}transA={};transB={}", activation_attribute(op),
                        op.attributes.int_or("transA", 0), op.attributes.int_or("transB", 0));
   }
+  if (type == "QGemm") {  // with an activation in an engine's kernel alone
+    const std::string activation = op.attributes.string_or("activation", "");
+    return activation.empty() ? "" : "activation=" + activation;
+  }
   if (type == "FusedMatMul") {
     return fmt::format("transA={};transB={};transBatchA={};transBatchB={}",
                        op.attributes.int_or("transA", 0), op.attributes.int_or("transB", 0),
@@ -361,6 +365,10 @@ OpDescriptor describe_op(const Graph& graph, OpId id, const OpWork& work) {
       op.op_class != OpClass::kOpaque || find_op_def(op.domain, op.op_type) != nullptr;
   if (is_resolved(graph, id) && known) {
     descriptor.attributes = attributes_of(graph, op);
+  }
+  if (op.attributes.int_or(kEngineKernel, 0) != 0) {
+    descriptor.attributes +=
+        fmt::format("{}{}=1", descriptor.attributes.empty() ? "" : ";", kEngineKernel);
   }
   if (runs_in_blocks(graph, op)) {
     fill_filter(graph, op, &descriptor);

@@ -191,6 +191,19 @@ std::string_view attribute_value(std::string_view attributes, std::string_view n
   return "";
 }
 
+std::string without_attribute(std::string attributes, std::string_view name) {
+  const std::string_view value = attribute_value(attributes, name);
+  if (value.empty()) {
+    return attributes;
+  }
+  const size_t begin = static_cast<size_t>(value.data() - attributes.data()) - name.size() - 1;
+  const size_t end = begin + name.size() + 1 + value.size();
+  if (end < attributes.size()) {
+    return attributes.erase(begin, end + 1 - begin);
+  }
+  return attributes.substr(0, begin > 0 ? begin - 1 : 0);
+}
+
 void DropReport::add(std::string_view file, int64_t row, DropReason reason, std::string message,
                      int64_t count) {
   counts_[static_cast<size_t>(reason)] += count;

@@ -68,6 +68,8 @@ StatusOr<TensorList> parse_tensors(std::string_view text);
 std::string canonical_attributes(std::vector<std::pair<std::string, std::string>> attributes);
 // The value of one attribute in a canonical string, or "" when it is absent.
 std::string_view attribute_value(std::string_view attributes, std::string_view name);
+// The attributes but the one of that name. O(attributes).
+std::string without_attribute(std::string attributes, std::string_view name);
 
 using TextId = Id<struct ProfileTextTag>;
 using TensorListId = Id<struct ProfileTensorListTag>;

@@ -10,6 +10,7 @@
 #include "opmodel/model/laws/conv_epilogue.h"
 #include "opmodel/model/laws/cpu/plain_forms.h"
 #include "opmodel/model/laws/cpu/sums_in_place.h"
+#include "opmodel/model/laws/engine_kernels.h"
 #include "opmodel/model/laws/neighbours/neighbour_dtypes.h"
 #include "opmodel/model/laws/serial_images.h"
 #include "opmodel/model/laws/training_kernels.h"
@@ -134,8 +135,8 @@ std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
   const bool gpu = device == DeviceType::kGpu;
   const auto differs = [gpu](const OpDescriptor& op) {
     return (gpu && has_conv_epilogue(op)) || adds_in_place(op) || is_conv_gradient(op) ||
-           is_training_norm(op) || has_serial_images(op) || runs_as_fp32(op) ||
-           has_activation_twin(op);
+           is_training_norm(op) || (gpu && is_engine_kernel(op)) || has_serial_images(op) ||
+           runs_as_fp32(op) || has_activation_twin(op);
   };
   if (std::none_of(ops.begin(), ops.end(), differs)) {
     return {};
@@ -144,6 +145,9 @@ std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
   for (OpDescriptor& op : learned) {
     if (gpu && has_conv_epilogue(op)) {
       op = without_conv_epilogue(op);
+    }
+    if (gpu && is_engine_kernel(op)) {
+      op = without_engine(op);
     }
     if (adds_in_place(op)) {
       op = without_sum(op);

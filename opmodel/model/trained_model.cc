@@ -12,6 +12,7 @@
 #include "opmodel/model/laws/conv_epilogue.h"
 #include "opmodel/model/laws/cpu/cpu_kernels.h"
 #include "opmodel/model/laws/cpu/small_slices.h"
+#include "opmodel/model/laws/engine_kernels.h"
 #include "opmodel/model/laws/layout_time.h"
 #include "opmodel/model/laws/neighbours/board_envelope.h"
 #include "opmodel/model/laws/neighbours/larger_work.h"
@@ -141,7 +142,11 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
   DFSIM_RETURN_IF_ERROR(ask_dtypes(ops, device, out));
   DFSIM_RETURN_IF_ERROR(ask_larger(ops, device, out));
   DFSIM_RETURN_IF_ERROR(ask_other_boards(ops, device, out));
-  return ask_reference(ops, device, out);
+  DFSIM_RETURN_IF_ERROR(ask_reference(ops, device, out));
+  for (size_t i = 0; i < ops.size(); ++i) {
+    limit_attention(ops[i], device, &out[i]);
+  }
+  return ok_status();
 }
 
 Status TrainedModel::predict_alone(std::span<const OpDescriptor> given, const DeviceSpec& device,

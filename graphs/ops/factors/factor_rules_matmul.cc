@@ -130,7 +130,8 @@ void factors_gemm(FactorContext& context) {
   const int n = context.add("n", context.out_extent(0, 1));
   context.carry_in(0, trans_a ? 1 : 0, m);
   context.carry_in(weight, trans_b ? 0 : 1, n);
-  if (context.op().op_type == "Gemm") {  // others round or activate the sum
+  // Others round or activate the sum, not its parts.
+  if (!quantised && context.attributes().string_or("activation", "").empty()) {
     const int k = context.add("k", context.in_extent(0, trans_a ? 0 : 1), Reduction::kSum);
     context.carry_in(0, trans_a ? 0 : 1, k);
     context.carry_in(1, trans_b ? 1 : 0, k);

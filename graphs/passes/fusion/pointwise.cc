@@ -122,6 +122,10 @@ class PointwiseFuser {
       }
     }
     fused.attributes.set("flops", flops(first) + flops(second));
+    if (first.attributes.int_or(kEngineKernel, 0) + second.attributes.int_or(kEngineKernel, 0) >
+        0) {
+      fused.attributes.set(std::string(kEngineKernel), int64_t{1});
+    }
     return graph_.fuse({producer, reader}, std::move(fused));
   }
 

@@ -17,20 +17,6 @@ namespace {
 constexpr std::string_view kFusedConv = "com.microsoft.FusedConv";
 constexpr size_t kResidual = 3;
 
-// `attributes` less the one of that name.
-std::string without(std::string attributes, std::string_view name) {
-  const std::string_view value = attribute_value(attributes, name);
-  if (value.empty()) {
-    return attributes;
-  }
-  const size_t begin = static_cast<size_t>(value.data() - attributes.data()) - name.size() - 1;
-  const size_t end = begin + name.size() + 1 + value.size();
-  if (end < attributes.size()) {
-    return attributes.erase(begin, end + 1 - begin);
-  }
-  return attributes.substr(0, begin > 0 ? begin - 1 : 0);
-}
-
 double residual_bytes(const OpDescriptor& op) {
   if (op.op_type != kFusedConv || op.input_extents.size() <= kResidual) {
     return 0;
@@ -51,7 +37,8 @@ bool has_conv_epilogue(const OpDescriptor& op) {
 OpDescriptor without_conv_epilogue(const OpDescriptor& op) {
   OpDescriptor alone = op;
   alone.op_type = "Conv";
-  alone.attributes = without(without(op.attributes, "activation"), kBiasInKernel);
+  alone.attributes =
+      without_attribute(without_attribute(op.attributes, "activation"), kBiasInKernel);
   alone.input_extents.resize(2);
   alone.input_dtypes.resize(2);
   return alone;

@@ -95,6 +95,11 @@ void work_fused_matmul(WorkContext& context) {
   const Dim contracted = a[!transposed ? a.rank() - 1 : batch_inside ? 0 : a.rank() - 2];
   context.add_macs(context.output(0).shape.elements() * Count(contracted.extent()));
   context.add_flops(context.output(0).shape.elements(), context.flops_per_element());
+  // One of these counts one per element for the activation; a GELU is more.
+  const std::string activation = context.op().attributes.string_or("activation", "");
+  if (const OpDef* def = find_op_def(kMicrosoft, activation)) {
+    context.add_flops(context.output(0).shape.elements(), def->flops_per_element - 1);
+  }
   context.set_matrix();
 }
 
@@ -245,7 +250,8 @@ constexpr OpDef kContribOps[] = {
     {.op_type = "TransposeMatMul", .op_class = OpClass::kMatMul, .infer = infer_fused_matmul,
      .work = work_fused_matmul, .required_inputs = 2, .domain = kMs, .factors = factors_fused_matmul},
     {.op_type = "FusedGemm", .op_class = OpClass::kMatMul, .infer = infer_fused_matmul,
-     .work = work_fused_matmul, .flops_per_element = 2, .required_inputs = 2, .domain = kMs, .factors = factors_gemm},
+     .work = work_fused_matmul, .flops_per_element = 2, .required_inputs = 2, .domain = kMs,
+     .factors = factors_gemm},
     {.op_type = "GemmFastGelu", .op_class = OpClass::kMatMul, .infer = infer_fused_matmul,
      .work = work_fused_matmul, .flops_per_element = 9, .required_inputs = 2, .domain = kMs},
     {.op_type = "MatMulNBits", .op_class = OpClass::kMatMul, .infer = infer_matmul_n_bits,

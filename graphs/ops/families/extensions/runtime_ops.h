@@ -12,6 +12,9 @@ inline constexpr std::string_view kMicrosoftBlocked = "com.microsoft.nchwc";
 inline constexpr std::string_view kChannelsLast = "channels_last";
 // Attribute of convolutions: the kernel adds the bias before it stores its results.
 inline constexpr std::string_view kBiasInKernel = "bias_in_kernel";
+// Attribute of attention and layer normalisation: an engine's kernel, which keeps scores or rows on
+// the chip (graphs/passes/fusion/engine_kernels.cc).
+inline constexpr std::string_view kEngineKernel = "engine_kernel";
 // A QLinearConv's first operand behind its own nine: an image that an engine adds, then its scale
 // and its zero point.
 inline constexpr size_t kQLinearConvAddend = 9;
