@@ -112,6 +112,34 @@ TEST_CASE("NeighbourDTypes: the neighbour of a product of bytes has its two matr
   CHECK(geometry_of(found->narrow).flops == geometry_of(op).flops);
 }
 
+TEST_CASE("NeighbourDTypes: a product of one row in fp32 takes at most twice the time of fp16") {
+  OpDescriptor op;
+  op.op_type = "Gemm";
+  op.op_class = OpClass::kMatMul;
+  op.dtype = op.work.dtype = DType::kFloat32;
+  op.attributes = "transB=1";
+  op.input_extents = {{1, 64}, {32, 64}};
+  op.input_dtypes = {DType::kFloat32, DType::kFloat32};
+  op.output_extents = {{1, 32}};
+  op.output_dtypes = {DType::kFloat32};
+  REQUIRE(may_have_dtype_neighbours(op));
+  const auto found = dtype_neighbours(op, geometry_of(op), plain_board());
+  REQUIRE(found.has_value());
+  CHECK_FALSE(found->wide.has_value());
+  CHECK(found->narrow.dtype == DType::kFloat16);
+  CHECK(found->narrow.input_dtypes == std::vector<DType>{DType::kFloat16, DType::kFloat16});
+  const OpCost long_prior = cost_of(90'000, CostSource::kPrior);
+  CHECK(applied(op, OpCost(), cost_of(20'000), long_prior).time_ns == 40'000);
+  CHECK(applied(op, OpCost(), cost_of(20'000), long_prior).high_ns == 80'000);
+  CHECK(applied(op, OpCost(), cost_of(50'000), long_prior).time_ns == 90'000);
+  CHECK(applied(op, OpCost(), cost_of(20'000), cost_of(90'000)).time_ns ==
+        90'000);  // measured rows
+  op.input_extents = {{2, 64}, {32, 64}};
+  op.output_extents = {{2, 32}};
+  CHECK_FALSE(may_have_dtype_neighbours(op));
+  CHECK_FALSE(dtype_neighbours(op, geometry_of(op), plain_board()).has_value());
+}
+
 TEST_CASE("NeighbourDTypes: other operators and devices have none") {
   const OpDescriptor half = conv_in(DType::kFloat16, 3, 1);
   CHECK_FALSE(dtype_neighbours(half, geometry_of(half), plain_board()).has_value());
