@@ -28,7 +28,10 @@ WITHOUT_GRAPHS = {"cascade_lake_busy_runs.csv", "check_runs.csv", "final_runs.cs
 WITH_GRAPHS = ("attention_", "held_out_")
 # Runs by runtimes that fuse, in the precision that they ran in.
 OPTIONS = {"compiled": ["--runtime", "torch-compile", "--precision", "mixed-fp16"],
-           "tensorrt_int8": ["--runtime", "tensorrt", "--precision", "int8"]}
+           "tensorrt_int8": ["--runtime", "tensorrt", "--precision", "int8"],
+           "tensorrt_bert_int8": ["--runtime", "tensorrt", "--precision", "int8"],
+           "tensorrt_bert_fp16": ["--runtime", "tensorrt", "--precision", "fp16"],
+           "tensorrt_volta_fp16": ["--runtime", "tensorrt-volta", "--precision", "fp16"]}
 # TorchInductor fuses these further than dfsim does, so their graphs move bytes that the runs do not: global response
 # normalisation, a padded pool under autocast, tokens that a convolution takes for an image with its channels last.
 FUSED_FURTHER = {"convnextv2_femto_new", "vit_tiny_r_s16_p8_224_old", "pvt_v2_b0"}
