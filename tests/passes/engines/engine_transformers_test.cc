@@ -46,7 +46,7 @@ TEST_CASE("sibling-products: products of one matrix become one and a Split") {
     REQUIRE(split->outputs.size() == 3);
     CHECK(format_shape(result.tensor(split->outputs[2]).shape) == "12x4");
     CHECK(result.op_count() == 5);
-    CHECK(graph_totals(result)->macs == 12 * 16 * 20);
+    CHECK(graph_totals(result)->macs == int64_t{12} * 16 * 20);
   }
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("sibling-products: products of 8 bits have a scale per column then") {
   REQUIRE(product != nullptr);
   CHECK(format_shape(result.tensor(product->inputs[3]).shape) == "16x16");
   CHECK(format_shape(result.tensor(product->inputs[4]).shape) == "16");
-  CHECK(graph_totals(result)->macs == 12 * 16 * 16);
+  CHECK(graph_totals(result)->macs == int64_t{12} * 16 * 16);
 }
 
 // x [12, 16] times [16, 32], plus a bias, perhaps in other shapes, then GELU.
@@ -128,7 +128,7 @@ TEST_CASE("gemm-gelu: a product of 16 bits ends with the GELU behind it") {
       CHECK(product.attributes.string_or("activation", "") == gelu.substr(14));
       CHECK(result.tensor(result.outputs()[0]).name == "y");
       // 1 for the bias, 5 or 8 for the GELU, next to two per multiply-add.
-      const int64_t elements = 12 * 32;
+      const int64_t elements = int64_t{12} * 32;
       CHECK(graph_totals(result)->macs == elements * 16);
       CHECK(graph_totals(result)->flops ==
             elements * (2 * 16 + 1 + (gelu.ends_with("FastGelu") ? 8 : 5)));
