@@ -1,10 +1,11 @@
-// What kernels of an engine do on the way out, and which of them keep rows on the chip.
+// An engine's kernels of transformers end with more than one operator, and keep rows on the chip.
 //
 // GELU runs on the results of a product before they are stored, where those have the precision of
 // its operands: 16 bits, or 8 bits that a QuantizeLinear behind the GELU makes. Attention of 16
-// bits is one kernel that writes its results in any order of axes, quantised or not, so the
-// Transpose and the QuantizeLinear behind it cost nothing. A layer normalisation keeps its row in
-// the registers of one block. The mark `engine_kernel` tells the cost model about the latter two.
+// bits is one kernel that reads its operands and writes its results, quantised or not, in any order
+// of axes, so the Transposes around it and the QuantizeLinear behind it cost nothing. A layer
+// normalisation keeps its row in the registers of one block, and stores rows in any order. The mark
+// `engine_kernel` tells the cost model about attention and normalisations.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -126,7 +127,7 @@ void quantise_in_attention(EditableGraph& graph, OpId attention) {
   std::vector<TensorId> moved = {graph.op(attention).outputs[0]};
   OpId reader = graph.sole_reader(moved.back());
   while (reader.valid() &&
-         (is_standard(graph.op(reader), "Reshape") || is_standard(graph.op(reader), "Transpose"))) {
+         (is_reshaping(graph.op(reader)) || is_standard(graph.op(reader), "Transpose"))) {
     moved.push_back(graph.op(reader).outputs[0]);
     reader = graph.sole_reader(moved.back());
   }
@@ -177,7 +178,7 @@ bool moves_values(const Op& op) {
          (op.domain.empty() && std::ranges::find(kParts, op.op_type) != kParts.end());
 }
 
-// Whoever reads the tensor, or what is moved of it, is `reader`.
+// `reader` alone reads the tensor, or its values where operators in between only move them.
 bool only_reaches(const EditableGraph& graph, TensorId id, OpId reader) {
   return id.valid() && !graph.tensor(id).is_output &&
          std::ranges::all_of(graph.readers(id), [&](OpId next) {

@@ -102,8 +102,8 @@ class SiblingMerger {
     });
   }
 
-  // Both are the same but for weights, their scales and biases. Who reads the same bytes reads them
-  // with the same scale.
+  // Both are the same but for weights, their scales and biases. Both read the same bytes, so with
+  // the same scale.
   bool are_siblings(const Op& a, const Op& b, const ProductForm& form) const {
     return a.op_type == b.op_type && a.domain == b.domain && a.inputs[0] == b.inputs[0] &&
            is_transposed(a) == is_transposed(b) &&

@@ -4,10 +4,10 @@
 //   cache first and read no mask, and frameworks' layer normalisations read their rows twice. An
 //   engine's kernels differ, and the runtime marks them (attribute engine_kernel) or names the
 //   activation.
-// Method: GELU on registers costs nothing beside a product on matrix units. A normalisation whose
-//   row stays on the chip moves the bytes of an elementwise kernel with the same operands. A mask
-//   is an addition on the chip. Short attention is no longer than a law in cycles says, which is
-//   fitted to kernels that an H100 ran alone (datasets/collect/torch_gpu/fit_attention.py).
+// Method: GELU on registers costs nothing in addition to a product on matrix units. A normalisation
+//   whose row stays on the chip moves the bytes of an elementwise kernel with the same operands. A
+//   mask is an addition on the chip. Short attention is no longer than a law in cycles says, which
+//   is fitted to kernels that an H100 ran alone (datasets/collect/torch_gpu/fit_attention.py).
 // Internal to opmodel.
 #pragma once
 

@@ -32,7 +32,10 @@ OPTIONS = {"90_compiled": ["--runtime", "torch-compile", "--precision", "mixed-f
            "ort_cuda": ["--runtime", "ort-cuda"], "_tf32_": ["--precision", "tf32"],
            "unet_fp16": ["--runtime", "torch-sdpa", "--precision", "fp16"],
            "unet_compiled": ["--precision", "fp16", "--runtime", "torch-compile"],
-           "bert_amp": ["--precision", "mixed-fp16"], "torchscript_fp16": ["--precision", "fp16"]}
+           "bert_amp": ["--precision", "mixed-fp16"], "torchscript_fp16": ["--precision", "fp16"],
+           "tensorrt_bert_int8": ["--runtime", "tensorrt", "--precision", "int8"],
+           "tensorrt_bert_fp16": ["--runtime", "tensorrt", "--precision", "fp16"],
+           "tensorrt_volta_fp16": ["--runtime", "tensorrt-volta", "--precision", "fp16"]}
 # TorchInductor fuses these further than dfsim does, so their graphs move bytes that the runs do not: global response
 # normalisation, a padded pool under autocast, tokens that a convolution takes for an image with its channels last.
 FUSED_FURTHER = {"convnextv2_femto_new", "vit_tiny_r_s16_p8_224_old", "pvt_v2_b0"}
