@@ -27,6 +27,9 @@ constexpr double kLeastVectorShare = 0.2;
 constexpr double kMatrixPowerFactor = 0.695;
 constexpr double kNarrowPowerFactor = 0.626;
 constexpr double kMatrixPowerExponent = 0.226;
+// Matrix units of Volta and Turing (12 nm, fp16 but not bf16) do what their watts allow: a V100
+// with 250 W reaches 89 TFLOP/s, a T4 with 70 W 24 in a long run.
+constexpr double kOlderTflopsPerWatt = 0.35;
 // NVIDIA's boards with stacked memory have wide chips at low clocks and keep up most of their rate
 // at a quarter of the watts: A100, H100 and H200 reach 82 to 84 %, B200 78. AMD's follow the law:
 // MI250X 0.77 (0.76 by the law), MI300X 0.60 (0.61).
@@ -69,6 +72,12 @@ bool is_recent_graphics_chip(const DeviceSpec& device) {
          fp64->flops_per_s > 0 && fp64->flops_per_s < kFewFp64 * fp32->flops_per_s;
 }
 
+// The file says how bf16 runs, and not on matrix units.
+bool is_before_bf16(const DeviceSpec& device) {
+  const PeakRate* const bf16 = find_rate(device.peaks, DType::kBFloat16);
+  return bf16 != nullptr && bf16->flops_per_s > 0 && !(bf16->matrix_flops_per_s > 0);
+}
+
 double clamped_vector_share(double share) {
   return std::clamp(share, kLeastVectorShare, kMostVectorShare);
 }
@@ -96,6 +105,9 @@ double matrix_share(const DeviceSpec& device, const PeakRate& peak, const Shares
     return usual;
   }
   const double tflops = peak.matrix_flops_per_s * kPerTera;
+  if (peak.dtype == DType::kFloat16 && is_before_bf16(device)) {
+    return std::clamp(kOlderTflopsPerWatt * device.board_power_w / tflops, kLeastMatrixShare, 1.0);
+  }
   const double limited = (narrow ? kNarrowPowerFactor : kMatrixPowerFactor) *
                          std::pow(device.board_power_w / tflops, kMatrixPowerExponent);
   const bool stacked = device.memory_bytes_per_s >= kStackedMemoryBytesPerS &&

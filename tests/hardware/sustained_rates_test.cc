@@ -82,6 +82,19 @@ TEST_CASE("Sustained rates: matrix units keep up what the board's power allows")
         Approx(0.80 * 121e12));
 }
 
+TEST_CASE("Sustained rates: matrix units before bf16 do what their watts allow") {
+  DeviceSpec board;
+  board.type = DeviceType::kGpu;
+  board.board_power_w = 100;
+  board.peaks = {{DType::kFloat16, 16e12, 65e12}, {DType::kBFloat16, 8e12, 0}};
+  CHECK(with_estimated_rates(board).peak_flops_per_s(DType::kFloat16, true) == Approx(35e12));
+  board.board_power_w = 300;  // the printed rate
+  CHECK(with_estimated_rates(board).peak_flops_per_s(DType::kFloat16, true) == Approx(65e12));
+  board.peaks[1].matrix_flops_per_s = 65e12;  // units of later boards follow the other law
+  board.board_power_w = 100;
+  CHECK(with_estimated_rates(board).peak_flops_per_s(DType::kFloat16, true) > 45e12);
+}
+
 TEST_CASE("Sustained rates: estimates are within a quarter of every measured board") {
   int boards = 0;
   for (const std::string& name : builtin_platforms()) {
