@@ -239,6 +239,15 @@ std::string gelu_attributes(const Op& op) {
   return op.attributes.string_or("approximate", "none") == "tanh" ? "approximate=tanh" : "";
 }
 
+std::string experts_attributes(const Op& op) {
+  constexpr int64_t kPlainBits = 32;
+  const bool packed = op.op_type == "QMoE";
+  return fmt::format(
+      "accuracy_level={};bits={};block_size={};k={}", op.attributes.int_or("accuracy_level", 0),
+      packed ? op.attributes.int_or("expert_weight_bits", 4) : kPlainBits,
+      packed ? op.attributes.int_or("block_size", 0) : 0, op.attributes.int_or("k", 1));
+}
+
 std::string attributes_of(const Graph& graph, const Op& op) {
   const std::string_view type = op.op_type;
   if (op.op_class == OpClass::kConv || type == "MaxPool" || type == "AveragePool" ||
@@ -294,6 +303,12 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "MatMulNBits") {
     return fmt::format("accuracy_level={};bits={}", op.attributes.int_or("accuracy_level", 0),
                        op.attributes.int_or("bits", 4));
+  }
+  if (type == "MoE" || type == "QMoE") {
+    return experts_attributes(op);
+  }
+  if (type == "GroupQueryAttention" || type == "Attention") {
+    return op.attributes.get_float("softcap").value_or(0) > 0 ? "softcap=1" : "";
   }
   if (type == "GridSample") {
     return fmt::format("align={};mode={};padding={}", op.attributes.int_or("align_corners", 0),
