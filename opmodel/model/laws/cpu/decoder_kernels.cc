@@ -93,7 +93,7 @@ double per_score_ns(const OpDescriptor& op, double plain_ns) {
 double beyond_cache_ns(double bytes, const CoreRates& rates) {
   constexpr double kShareOfCache = 0.125;
   constexpr double kBytesPerNs = 9;
-  return std::max(0.0, bytes - kShareOfCache * rates.cache_bytes) / kBytesPerNs;
+  return rates.bytes_beyond(kShareOfCache, bytes) / kBytesPerNs;
 }
 
 // Bytes of caches that grow: `past` and `present` are the first of two operands and results. One
@@ -158,18 +158,20 @@ double attention_of_heads_ns(const OpDescriptor& op, const CoreRates& rates) {
                       beyond_cache_ns(copied, rates));
 }
 
-// One token after the other, on one thread: its scores and its mix of values, where keys and values
-// come from memory if they are many. Beam search gives the cache and its result one buffer; other
-// callers have it copied.
+// One token, on one thread: its scores and its mix of values. Keys and values come from memory
+// where they take more than a quarter of the cache. Beam search gives the cache and its result one
+// buffer; other callers have it copied.
 double masked_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
   constexpr double kStartNs = 5'000;
   constexpr double kScoreNs = 0.9;
   constexpr double kElementBytes = 4;
+  constexpr double kShareOfCache = 0.25;
   constexpr size_t kFirstCache = 5;
   const double copied = grown_bytes(op, kFirstCache, 1);
-  const double read_ns = static_cast<double>(op.work.macs) * kElementBytes / kReadBytesPerNs;
-  return kStartNs + std::max(scores_ns(op, 1, kScoreNs, rates), read_ns) +
-         copied / kCopyBytesPerNs + beyond_cache_ns(copied, rates);
+  const double read = static_cast<double>(op.work.macs) * kElementBytes;  // each once per query
+  return kStartNs + scores_ns(op, 1, kScoreNs, rates) +
+         rates.bytes_beyond(kShareOfCache, read) / kReadBytesPerNs + copied / kCopyBytesPerNs +
+         beyond_cache_ns(copied, rates);
 }
 
 // Queries, keys and values are projected from one operand, by a weight that few rows wait for. A

@@ -67,9 +67,9 @@ double expert_weights_ns(const OpDescriptor& op, const Routing& routing, const C
   const double stored_in_byte = bits > 0 && bits < 8 ? 8 / bits : 1;
   const double first_bytes =
       element_count(op.input_extents[2]) * stored_in_byte / routing.experts * kElementBytes;
-  const Fixed& fixed = bits == 32                                        ? kPlain
-                       : first_bytes > kShareOfCache * rates.cache_bytes ? kWrittenLarge
-                                                                         : kWrittenSmall;
+  const Fixed& fixed = bits == 32                                           ? kPlain
+                       : rates.bytes_beyond(kShareOfCache, first_bytes) > 0 ? kWrittenLarge
+                                                                            : kWrittenSmall;
   const double copied = routing.alone * fixed.one_row + (1 - routing.alone) * fixed.rows;
   return routing.weights * (copied + routing.rows * kFp32ProductNs) / rates.fp32;
 }

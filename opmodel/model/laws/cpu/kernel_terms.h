@@ -42,10 +42,14 @@ struct CoreRates {
   double fp32 = 0;  // times as fast as the measured core; 0 where the device has no rate
   double int8 = 0;
   double memory_bytes_per_ns = kReadBytesPerNs;  // of all cores
-  double cache_bytes = 0;                        // of the last level
+  double cache_bytes = 0;                        // of the last level; 0 where it is not known
   int cores = 1;
 
   double shared(double one_core_ns) const { return shared_by_cores(one_core_ns, cores); }
+  // What of so many bytes that share of the cache does not hold.
+  double bytes_beyond(double share, double bytes) const {
+    return cache_bytes > 0 ? std::max(0.0, bytes - share * cache_bytes) : 0;
+  }
 };
 
 inline CoreRates core_rates_of(const DeviceSpec& device) {
