@@ -88,8 +88,8 @@ double per_score_ns(const OpDescriptor& op, double plain_ns) {
   return attribute_value(op.attributes, "softcap").empty() ? plain_ns : plain_ns + kCappedNs;
 }
 
-// What a copy of a cache takes longer because it leaves the processor's own: caches of more than an
-// eighth of that, as old and new one lie next to each other and to what else the loop touches.
+// A copy takes so much longer where the cache that grows exceeds an eighth of the processor's, as
+// old and new one lie next to each other and to whatever else the loop touches.
 double beyond_cache_ns(double bytes, const CoreRates& rates) {
   constexpr double kShareOfCache = 0.125;
   constexpr double kBytesPerNs = 9;

@@ -37,7 +37,7 @@ inline constexpr double kShareOfReads = 0.65;
 
 inline constexpr double kFp32ProductNs = 0.0229;  // per multiply-add of fp32, on the measured core
 
-// What products take on a device, in the measure of that core.
+// Rates of products on a device, in the measure of that core.
 struct CoreRates {
   double fp32 = 0;  // times as fast as the measured core; 0 where the device has no rate
   double int8 = 0;
@@ -46,7 +46,7 @@ struct CoreRates {
   int cores = 1;
 
   double shared(double one_core_ns) const { return shared_by_cores(one_core_ns, cores); }
-  // What of so many bytes that share of the cache does not hold.
+  // How many of so many bytes that share of the cache does not hold.
   double bytes_beyond(double share, double bytes) const {
     return cache_bytes > 0 ? std::max(0.0, bytes - share * cache_bytes) : 0;
   }

@@ -1,6 +1,6 @@
-// ONNX Runtime merges axes that lie next to each other, then has a kernel for what is left. Its
-// loop over an axis in the middle takes one result after the other, so each step is a stride
-// further.
+// ONNX Runtime merges axes that lie next to each other, then has a kernel for each order of those
+// that it keeps and reduces. The loop over an axis in the middle takes one result after the other,
+// so each step is a stride further.
 #include "opmodel/model/laws/cpu/reductions.h"
 
 #include <algorithm>
