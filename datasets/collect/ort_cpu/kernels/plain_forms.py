@@ -281,6 +281,13 @@ def reduced_axes():
                        opset=18)
 
 
+    for op in ("ReduceMin", "ReduceProd", "ReduceLogSumExp"):
+        for shape, axis in (((4, 197, 768), 1), ((4, 300, 1000), 1), ((8, 32, 1024), 1), ((16, 128, 256), 1),
+                            ((4, 128, 512), 1), ((1000, 1000), 0), ((4000, 300), 0), ((1000, 77), 1)):
+            yield Case(op, f"axes {[axis]} of {list(shape)}", math.prod(shape), [abs(random(*shape))], [ints(axis)],
+                       opset=18)
+
+
 def conditions():
     for shape in ((8, 12, 128, 128), (64, 4096)):
         for chance, form in ((.5, "random"), (1, "all true"), (.01, "one in a hundred")):
@@ -310,7 +317,8 @@ def integers():
 
 
 GROUPS = (broadcasts, copies, small_slices, products, activations, reductions, pools, samples, selections, scatters,
-          recurrent, quantisers, pools_with_indices, filtered_images, many_operands, searches, transpositions, reduced_axes, conditions, integers)
+          recurrent, quantisers, pools_with_indices, filtered_images, many_operands, searches, transpositions,
+          reduced_axes, conditions, integers)
 
 
 def lowest_us(model, feed, threads, folder):

@@ -96,6 +96,12 @@ double beyond_cache_ns(double bytes, const CoreRates& rates) {
   return rates.bytes_beyond(kShareOfCache, bytes) / kBytesPerNs;
 }
 
+// Keys and values come from memory where they take more than a quarter of the cache.
+double far_reads_ns(double bytes, const CoreRates& rates) {
+  constexpr double kShareOfCache = 0.25;
+  return rates.bytes_beyond(kShareOfCache, bytes) / kReadBytesPerNs;
+}
+
 // Bytes of caches that grow: `past` and `present` are the first of two operands and results. One
 // with room for what comes is written in place.
 double grown_bytes(const OpDescriptor& op, size_t past, size_t present) {
@@ -138,15 +144,16 @@ double grouped_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
 }
 
 // On one core. Keys and values are laid out by heads first, unless they have an axis of heads, as
-// those of an encoder.
+// those of an encoder, which are read where they are.
 double heads_ns(const OpDescriptor& op, const CoreRates& rates) {
   constexpr double kScoreNs = 0.9;
   constexpr double kLayNs = 0.27;
+  constexpr double kElementBytes = 4;
   constexpr size_t kRankByHeads = 4;
   const bool by_heads = op.input_extents.size() > 1 && op.input_extents[1].size() == kRankByHeads;
-  const double laid = by_heads ? 0 : elements(op.input_extents, 1) + elements(op.input_extents, 2);
+  const double operands = elements(op.input_extents, 1) + elements(op.input_extents, 2);
   return scores_ns(op, extent(op.input_extents, 0, 1), per_score_ns(op, kScoreNs), rates) +
-         laid * kLayNs;
+         (by_heads ? far_reads_ns(operands * kElementBytes, rates) : operands * kLayNs);
 }
 
 // Each head copies its part of a cache that grows.
@@ -158,20 +165,17 @@ double attention_of_heads_ns(const OpDescriptor& op, const CoreRates& rates) {
                       beyond_cache_ns(copied, rates));
 }
 
-// One token, on one thread: its scores and its mix of values. Keys and values come from memory
-// where they take more than a quarter of the cache. Beam search gives the cache and its result one
-// buffer; other callers have it copied.
+// One token: its scores and its mix of values, read in place. Beam search gives the cache and its
+// result one buffer; other callers have it copied.
 double masked_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
   constexpr double kStartNs = 5'000;
   constexpr double kScoreNs = 0.9;
   constexpr double kElementBytes = 4;
-  constexpr double kShareOfCache = 0.25;
   constexpr size_t kFirstCache = 5;
   const double copied = grown_bytes(op, kFirstCache, 1);
   const double read = static_cast<double>(op.work.macs) * kElementBytes;  // each once per query
-  return kStartNs + scores_ns(op, 1, kScoreNs, rates) +
-         rates.bytes_beyond(kShareOfCache, read) / kReadBytesPerNs + copied / kCopyBytesPerNs +
-         beyond_cache_ns(copied, rates);
+  return kStartNs + rates.shared(scores_ns(op, 1, kScoreNs, rates) + far_reads_ns(read, rates)) +
+         copied / kCopyBytesPerNs + beyond_cache_ns(copied, rates);
 }
 
 // Queries, keys and values are projected from one operand, by a weight that few rows wait for. A
