@@ -239,6 +239,23 @@ std::string gelu_attributes(const Op& op) {
   return op.attributes.string_or("approximate", "none") == "tanh" ? "approximate=tanh" : "";
 }
 
+// The number of heads where a projection hides it, and whether a softcap bounds the scores.
+std::string attention_attributes(const Op& op) {
+  if (op.op_type == "Attention" && op.domain == "com.microsoft") {
+    return fmt::format("num_heads={}", op.attributes.int_or("num_heads", 0));
+  }
+  return op.attributes.get_float("softcap").value_or(0) > 0 ? "softcap=1" : "";
+}
+
+std::string experts_attributes(const Op& op) {
+  constexpr int64_t kPlainBits = 32;
+  const bool packed = op.op_type == "QMoE";
+  return fmt::format(
+      "accuracy_level={};bits={};block_size={};k={}", op.attributes.int_or("accuracy_level", 0),
+      packed ? op.attributes.int_or("expert_weight_bits", 4) : kPlainBits,
+      packed ? op.attributes.int_or("block_size", 0) : 0, op.attributes.int_or("k", 1));
+}
+
 std::string attributes_of(const Graph& graph, const Op& op) {
   const std::string_view type = op.op_type;
   if (op.op_class == OpClass::kConv || type == "MaxPool" || type == "AveragePool" ||
@@ -272,8 +289,8 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "Transpose") {
     return transpose_attributes(graph, op);
   }
-  if (type == "Attention" && op.domain == "com.microsoft") {
-    return fmt::format("num_heads={}", op.attributes.int_or("num_heads", 0));
+  if (type == "Attention" || type == "GroupQueryAttention") {
+    return attention_attributes(op);
   }
   if (type == "BatchNormalization") {
     const bool training = op.attributes.int_or(kOwnStatistics, 0) != 0 ||
@@ -298,6 +315,9 @@ std::string attributes_of(const Graph& graph, const Op& op) {
   if (type == "MatMulNBits") {
     return fmt::format("accuracy_level={};bits={}", op.attributes.int_or("accuracy_level", 0),
                        op.attributes.int_or("bits", 4));
+  }
+  if (type == "MoE" || type == "QMoE") {
+    return experts_attributes(op);
   }
   if (type == "GridSample") {
     return fmt::format("align={};mode={};padding={}", op.attributes.int_or("align_corners", 0),

@@ -15,11 +15,13 @@ namespace {
 
 // The descriptor of a graph's only op.
 OpDescriptor of_graph(const std::string& type, const std::vector<Shape>& activations,
-                      const std::vector<Shape>& weights, const Attributes& attributes) {
+                      const std::vector<Shape>& weights, const Attributes& attributes,
+                      const std::string& domain = "") {
   GraphBuilder builder;
   Op op;
   op.op_type = type;
-  op.version = 17;
+  op.domain = domain;
+  op.version = domain.empty() ? 17 : 1;
   op.attributes = attributes;
   for (size_t i = 0; i < activations.size(); ++i) {
     op.inputs.push_back(
@@ -83,6 +85,30 @@ TEST_CASE("Profile ops: rows of a profile and ops of a graph give equal descript
               {f32({4, 64})}, "");
   check_equal(of_graph("Softmax", {{4, 64}}, {}, {}), "Softmax", OpClass::kSoftmax, {f32({4, 64})},
               {f32({4, 64})}, "axis=1");
+}
+
+TEST_CASE(
+    "Profile ops: descriptors tell how experts are chosen and stored, and whether scores are "
+    "capped") {
+  Attributes chosen;
+  chosen.set("k", int64_t{2});
+  const OpDescriptor plain = of_graph(
+      "MoE", {{6, 100}, {6, 4}}, {{4, 50, 100}, {4, 50}, {4, 100, 50}}, chosen, "com.microsoft");
+  CHECK(plain.attributes == "accuracy_level=0;bits=32;block_size=0;k=2");
+  chosen.set("block_size", int64_t{32});
+  chosen.set("expert_weight_bits", int64_t{8});
+  const OpDescriptor packed = of_graph("QMoE", {{6, 96}, {6, 4}},
+                                       {{4, 64, 96}, {4, 64, 3}, {4, 64}, {4, 96, 64}, {4, 96, 2}},
+                                       chosen, "com.microsoft");
+  CHECK(packed.attributes == "accuracy_level=0;bits=8;block_size=32;k=2");
+  Attributes heads;
+  heads.set("num_heads", int64_t{4});
+  heads.set("kv_num_heads", int64_t{2});
+  const std::vector<Shape> parts = {{1, 8, 64}, {1, 8, 32}, {1, 8, 32}};
+  CHECK(of_graph("GroupQueryAttention", parts, {}, heads, "com.microsoft").attributes.empty());
+  heads.set("softcap", 30.0F);
+  CHECK(of_graph("GroupQueryAttention", parts, {}, heads, "com.microsoft").attributes ==
+        "softcap=1");
 }
 
 }  // namespace

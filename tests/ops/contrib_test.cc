@@ -219,6 +219,24 @@ TEST_CASE("Attention: accepts packed tokens and one token at a time") {
   CHECK(decoder.work().macs == 100 * 32 * 2);
 }
 
+TEST_CASE(
+    "Masked attention of one token: a cache with room counts whole, or as far as it is in use") {
+  const auto with_room = [](const Operand& past_length) {
+    return checked_contrib(
+        {"DecoderMaskedMultiHeadAttention",
+         {operand({1, 1, 32}), operand({1, 1, 32}), operand({1, 1, 32}), absent(), absent(),
+          operand({1, 4, 99, 8}), operand({1, 4, 99, 8}), past_length},
+         {{"num_heads", int64_t{4}}, {"past_present_share_buffer", int64_t{1}}},
+         1,
+         3,
+         kMsDomain});
+  };
+  const OpOutcome full = with_room(operand({1}, DType::kInt32));
+  CHECK(full.shape(1) == "1x4x99x8");
+  CHECK(full.work().macs == 99 * 32 * 2);
+  CHECK(with_room(ints({19})).work().macs == 20 * 32 * 2);
+}
+
 TEST_CASE("Mixture of experts: runs and reads only the chosen experts") {
   // 3 rows of 8 through 2 of 16 experts, 8 x 24 and back.
   const OpOutcome few = checked_contrib(

@@ -130,6 +130,60 @@ TEST_CASE("Decoder kernels: ONNX's attention has a law for operands of three axe
   CHECK(decoder_kernel_us(op, measured_cpu(1)) == 0);
 }
 
+TEST_CASE("Decoder kernels: keys of an encoder lie by heads, a cache that grows is copied") {
+  OpDescriptor op = decoder_op("MultiHeadAttention", {{1, 1, 64}, {1, 4, 100, 16}, {1, 4, 100, 16}},
+                               {{1, 1, 64}});
+  op.work.macs = 2 * 400 * 16;
+  op.work.flops = 2 * op.work.macs + 7 * 400;
+  const double scores_ns = 12'800 * (0.0229 + 0.092) + 400 * 0.9;
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) == Approx(scores_ns / 1e3));
+  DeviceSpec small = measured_cpu(1);
+  small.l2_bytes = 40'000;  // a quarter of it holds 10,000 of 51,200 bytes
+  CHECK(decoder_kernel_us(op, small) == Approx((scores_ns + 41'200 / 20.0) / 1e3));
+  op = decoder_op(
+      "MultiHeadAttention",
+      {{1, 1, 64}, {1, 1, 64}, {1, 1, 64}, {-1}, {-1}, {-1}, {1, 4, 99, 16}, {1, 4, 99, 16}},
+      {{1, 1, 64}, {1, 4, 100, 16}, {1, 4, 100, 16}});
+  op.work.macs = 2 * 400 * 16;
+  op.work.flops = 2 * op.work.macs + 7 * 400;
+  const double laid_ns = 128 * 0.27;
+  const double copied = 2 * 6400 * 4;
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) ==
+        Approx((scores_ns + laid_ns + copied / 30) / 1e3));
+  small.l2_bytes = 80'000;  // an eighth of it holds 10,000 bytes of the cache
+  CHECK(decoder_kernel_us(op, small) ==
+        Approx((scores_ns + laid_ns + copied / 30 + (copied - 10'000) / 9) / 1e3));
+}
+
+TEST_CASE("Decoder kernels: one masked token reads its cache in place") {
+  OpDescriptor op =
+      decoder_op("DecoderMaskedMultiHeadAttention",
+                 {{1, 1, 64}, {1, 1, 64}, {1, 1, 64}, {-1}, {-1}, {1, 4, 100, 16}, {1, 4, 100, 16}},
+                 {{1, 1, 64}, {1, 4, 100, 16}, {1, 4, 100, 16}});
+  op.work.macs = 2 * 400 * 16;
+  op.work.flops = 2 * op.work.macs + 7 * 400;
+  const double in_place_ns = 5000 + 12'800 * (0.0229 + 0.092) + 400 * 0.9;
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) == Approx(in_place_ns / 1e3));
+  CHECK(decoder_kernel_us(op, measured_cpu(4)) ==
+        Approx((5000 + (in_place_ns - 5000) * (0.02 + 0.98 / 4)) / 1e3));
+  CHECK(decoder_kernel_spread(op) == 2);
+  DeviceSpec small = measured_cpu(1);
+  small.l2_bytes = 40'000;
+  CHECK(decoder_kernel_us(op, small) == Approx((in_place_ns + (51'200 - 10'000) / 20.0) / 1e3));
+  op.output_extents[1] = op.output_extents[2] = {1, 4, 101, 16};  // no room: copied
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) ==
+        Approx((in_place_ns + 2 * 6464 * 4 / 17.0) / 1e3));
+}
+
+TEST_CASE("Decoder kernels: a softcap takes a hyperbolic tangent per score") {
+  OpDescriptor op = decoder_op("GroupQueryAttention", {{1, 1, 128}}, {{1, 1, 64}});
+  op.work.macs = 4 * 100 * 32;
+  op.work.flops = 2 * op.work.macs + 7 * 400;
+  const double plain_us = decoder_kernel_us(op, measured_cpu(1));
+  op.attributes = "softcap=1";
+  CHECK(decoder_kernel_us(op, measured_cpu(1)) == Approx(plain_us + 400 * 9.2 / 1e3));
+}
+
 TEST_CASE("Decoder kernels: quantised attention projects in 8 bits") {
   OpDescriptor op = decoder_op("QAttention", {{1, 10, 64}, {64, 192}}, {{1, 10, 64}});
   const double projected = 10 * 64 * 192;

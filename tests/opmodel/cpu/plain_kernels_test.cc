@@ -21,13 +21,42 @@ TEST_CASE("Plain kernels: time per element, divided by the cores only where thre
 }
 
 TEST_CASE("Plain kernels: inner axes of several slices take longer than the last and the first") {
-  const auto sum = [](const std::string& axes) {
-    return plain_kernel_us(operator_of("ReduceSumSquare", {{10, 10, 10}}, {10, 10}, "axes=" + axes),
-                           1);
+  const auto hardmax = [](const std::string& axis) {
+    return plain_kernel_us(operator_of("Hardmax", {{10, 10, 10}}, {10, 10, 10}, "axis=" + axis), 1);
   };
-  CHECK(sum("2") == Approx(0.44));
-  CHECK(sum("1") == Approx(3.6));
-  CHECK(sum("0") == Approx(0.44));
+  CHECK(hardmax("2") == Approx(1.24));
+  CHECK(hardmax("1") == Approx(10.7));
+  CHECK(hardmax("0") == Approx(1.24));
+  // Reductions have rates of their own (reductions.h).
+  CHECK(plain_kernel_us(operator_of("ReduceSumSquare", {{10, 10, 10}}, {10, 10}, "axes=1"), 1) ==
+        Approx(0.9));
+}
+
+TEST_CASE("Plain kernels: a mask that rows share takes a time per result, on one thread") {
+  const auto us = [](const std::vector<int64_t>& mask, int cores) {
+    return plain_kernel_us(operator_of("Where", {mask, {4, 10, 25}, {}}, {4, 10, 25}), cores);
+  };
+  CHECK(us({10, 25}, 1) == Approx(1.1));
+  CHECK(us({10, 25}, 2) == Approx(1.1));
+  CHECK(us({4, 10, 25}, 1) == 0);  // campaigns have these
+  CHECK(us({4, 10, 1}, 1) == 0);
+}
+
+TEST_CASE("Plain kernels: whole numbers are divided by one thread, their bits by all") {
+  const auto us = [](const std::string& type, DType dtype, int cores) {
+    OpDescriptor op = operator_of(type, {{1000}, {}}, {1000});
+    op.dtype = op.input_dtypes[0] = op.input_dtypes[1] = dtype;
+    return plain_kernel_us(op, cores);
+  };
+  CHECK(us("Div", DType::kInt64, 2) == Approx(2.05));
+  CHECK(us("Div", DType::kInt32, 1) == Approx(0.78));
+  CHECK(us("Div", DType::kFloat32, 1) == 0);
+  CHECK(us("Mod", DType::kInt64, 1) == Approx(2.6));
+  CHECK(us("Mod", DType::kInt32, 1) == Approx(2.3));
+  CHECK(us("Mod", DType::kFloat32, 1) == Approx(7.5));
+  CHECK(us("BitwiseXor", DType::kInt32, 2) == Approx(0.57 * (0.02 + 0.98 / 2)));
+  CHECK(us("BitwiseNot", DType::kInt64, 1) == Approx(0.18));
+  CHECK(us("BitwiseNot", DType::kInt32, 1) == Approx(0.10));
 }
 
 TEST_CASE("Plain kernels: a scale for each column takes a time per element, one per row does not") {

@@ -42,7 +42,8 @@ class Case:
     def network(self):
         kinds = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64,
                  np.dtype(bool): TensorProto.BOOL, np.dtype(np.int8): TensorProto.INT8,
-                 np.dtype(np.uint8): TensorProto.UINT8}
+                 np.dtype(np.uint8): TensorProto.UINT8, np.dtype(np.int32): TensorProto.INT32,
+                 np.dtype(np.uint32): TensorProto.UINT32}
         inputs = [helper.make_tensor_value_info(f"x{i}", kinds[x.dtype], x.shape) for i, x in enumerate(self.feeds)]
         weights = [None if w is None else numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(self.constants)]
         names = [x.name for x in inputs] + ["" if w is None else w.name for w in weights]
@@ -270,8 +271,54 @@ def transpositions():
         yield Case("Transpose", f"{list(shape)} by {list(perm)}", math.prod(shape), [random(*shape)], perm=list(perm))
 
 
+def reduced_axes():
+    """Over the last axis, over an inner one between others, over the first one, and over all."""
+    for op in ("ReduceMin", "ReduceMax", "ReduceProd", "ReduceSumSquare", "ReduceLogSumExp", "ReduceLogSum", "ReduceL1",
+               "ReduceL2", "ReduceSum", "ReduceMean"):
+        for shape, axes in (((512, 1024), [1]), ((512, 1024), [0]), ((8, 64, 1024), [1]), ((8, 256, 28, 28), [1]),
+                            ((8, 256, 28, 28), [2, 3]), ((8, 256, 28, 28), [0, 2, 3]), ((512, 1024), [0, 1])):
+            yield Case(op, f"axes {axes} of {list(shape)}", math.prod(shape), [abs(random(*shape))], [ints(*axes)],
+                       opset=18)
+
+
+    for op in ("ReduceMin", "ReduceProd", "ReduceLogSumExp"):
+        for shape, axis in (((4, 197, 768), 1), ((4, 300, 1000), 1), ((8, 32, 1024), 1), ((16, 128, 256), 1),
+                            ((4, 128, 512), 1), ((1000, 1000), 0), ((4000, 300), 0), ((1000, 77), 1)):
+            yield Case(op, f"axes {[axis]} of {list(shape)}", math.prod(shape), [abs(random(*shape))], [ints(axis)],
+                       opset=18)
+
+
+def conditions():
+    for shape in ((8, 12, 128, 128), (64, 4096)):
+        for chance, form in ((.5, "random"), (1, "all true"), (.01, "one in a hundred")):
+            mask = RNG.random(shape) < chance
+            yield Case("Where", f"{form}, {list(shape)}", mask.size, [mask, random(*shape), random(*shape)])
+            yield Case("Where", f"{form}, {list(shape)} or a scalar", mask.size, [mask, random(*shape)],
+                       [np.float32(0)])
+    x, row = random(8, 12, 128, 128), RNG.random((1, 1, 128, 128)) < .5
+    yield Case("Where", "a mask for all heads", x.size, [row, x], [np.float32(0)])
+    yield Case("Where", "a mask for each image", x.size, [RNG.random((8, 1, 1, 128)) < .5, x], [np.float32(0)])
+
+
+def integers():
+    x, y = (RNG.integers(1, 1 << 20, 1 << 18) for _ in range(2))
+    for dtype in (np.int64, np.int32):
+        a, b, seven = x.astype(dtype), y.astype(dtype), np.array(7, dtype)
+        for op in ("Div", "Mod", "Mul", "Add"):
+            yield Case(op, f"{np.dtype(dtype).name}, two tensors", a.size, [a, b])
+            yield Case(op, f"{np.dtype(dtype).name} by 7", a.size, [a], [seven])
+        for op in ("BitwiseAnd", "BitwiseOr", "BitwiseXor"):
+            yield Case(op, f"{np.dtype(dtype).name}, two tensors", a.size, [a, b])
+            yield Case(op, f"{np.dtype(dtype).name} by 7", a.size, [a], [seven])
+        yield Case("BitwiseNot", np.dtype(dtype).name, a.size, [a])
+    shifted = [x.astype(np.uint32), (y % 8).astype(np.uint32)]
+    yield Case("BitShift", "uint32, two tensors", x.size, shifted, direction="LEFT")
+    yield Case("Mod", "float32, two tensors", x.size, [x.astype(np.float32), y.astype(np.float32)], fmod=1)
+
+
 GROUPS = (broadcasts, copies, small_slices, products, activations, reductions, pools, samples, selections, scatters,
-          recurrent, quantisers, pools_with_indices, filtered_images, many_operands, searches, transpositions)
+          recurrent, quantisers, pools_with_indices, filtered_images, many_operands, searches, transpositions,
+          reduced_axes, conditions, integers)
 
 
 def lowest_us(model, feed, threads, folder):

@@ -99,15 +99,28 @@ Status infer_decoder(InferContext& context) {
   return ok_status();
 }
 
+// How many positions of a cache with room are in use: one more than past_sequence_length, where the
+// model says that, else all.
+Count positions_in_use(const WorkContext& context, int64_t room) {
+  constexpr size_t kPastLength = 7;
+  const ConstValue* const past = context.value(kPastLength);
+  const bool told = past != nullptr && past->size() == 1 && past->as_int(0) >= 0;
+  return Count(told && past->as_int(0) < room ? past->as_int(0) + 1 : room);
+}
+
 void work_decoder(WorkContext& context) {
+  constexpr size_t kFirstCache = 5;
+  constexpr int kCacheRank = 4;
   const Shape& q = context.input(0).shape;
   if (q.rank() != 3) {
     return;
   }
   Count positions(1);
-  if (context.has_input(5) && context.input(5).shape.rank() == 4) {
-    positions += Count(context.input(5).shape[2].extent());
-  } else if (context.has_input(1) && context.input(1).shape.rank() == 4) {
+  if (context.has_input(kFirstCache) && context.input(kFirstCache).shape.rank() == kCacheRank) {
+    const Count past(context.input(kFirstCache).shape[2].extent());
+    const bool shared = context.op().attributes.int_or("past_present_share_buffer", 0) != 0;
+    positions = shared ? positions_in_use(context, past.value()) : past + Count(1);
+  } else if (context.has_input(1) && context.input(1).shape.rank() == kCacheRank) {
     positions = Count(context.input(1).shape[2].extent());  // cross attention: keys of the encoder
   }
   const Count heads(std::max<int64_t>(1, context.op().attributes.int_or("num_heads", 1)));

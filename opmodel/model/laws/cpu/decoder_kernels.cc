@@ -1,5 +1,6 @@
 // Each operator's time is a sum: multiply-adds, a time per score or element, copies. Coefficients
-// are of decoder_ops.csv, in nanoseconds on one core with the rates of kernel_terms.h.
+// are of decoder_ops.csv, and of attention_ops.csv where they say so or are for caches by heads, in
+// nanoseconds on one core with the rates of kernel_terms.h.
 #include "opmodel/model/laws/cpu/decoder_kernels.h"
 
 #include <algorithm>
@@ -7,41 +8,14 @@
 
 #include "datasets/profiles/profile.h"
 #include "opmodel/features/feature_writer.h"
+#include "opmodel/model/laws/cpu/expert_kernels.h"
 #include "opmodel/model/laws/cpu/kernel_terms.h"
 
 namespace dfsim::inline opmodel {
 
 namespace {
 
-constexpr double kProductNs = 0.0229;  // per multiply-add of fp32
-// Weights come from memory: what one core reads, and the share of the bandwidth that reads reach,
-// as in resident_weights.cc.
-constexpr double kMemoryBytesPerNs = 20;
-constexpr double kShareOfBandwidth = 0.65;
-constexpr double kCopyBytesPerNs = 17;  // of a cache that grows
-
-struct CoreRates {
-  double fp32 = 0;  // times as fast as the measured core
-  double int8 = 0;
-  double memory_bytes_per_ns = kMemoryBytesPerNs;  // of all cores
-  int cores = 1;
-
-  double shared(double one_core_ns) const { return shared_by_cores(one_core_ns, cores); }
-};
-
-CoreRates rates_of(const DeviceSpec& device) {
-  CoreRates rates;
-  rates.cores = std::max(1, device.compute_units);
-  rates.fp32 = device.peak_flops_per_s(DType::kFloat32, true) / rates.cores / kMeasuredFp32;
-  const double int8 = device.peak_flops_per_s(DType::kInt8, true) / rates.cores / kMeasuredInt8;
-  rates.int8 = int8 > 0 ? int8 : rates.fp32;
-  rates.memory_bytes_per_ns = kMemoryBytesPerNs * rates.cores;
-  if (device.memory_bytes_per_s > 0) {
-    rates.memory_bytes_per_ns =
-        std::min(rates.memory_bytes_per_ns, kShareOfBandwidth * device.memory_bytes_per_s * 1e-9);
-  }
-  return rates;
-}
+constexpr double kCopyBytesPerNs = 17;  // of a cache that grows, by one thread
 
 double extent(const std::vector<std::vector<int64_t>>& extents, size_t operand, size_t axis) {
   const bool known = operand < extents.size() && axis < extents[operand].size();
@@ -64,7 +38,7 @@ struct PackedCosts {
 
 // ONNX Runtime has no kernel for the type: it writes the weights out in fp32, then runs a plain
 // product.
-constexpr PackedCosts kWrittenOut = {2.5, kProductNs, 2.5, false};
+constexpr PackedCosts kWrittenOut = {2.5, kFp32ProductNs, 2.5, false};
 
 // No campaign measured 2 bits. ONNX Runtime 1.32 has kernels for them at level 4 only: its results
 // have the error of activations in 8 bits there, and that of fp32 at other levels.
@@ -75,8 +49,21 @@ PackedCosts packed_costs(std::string_view attributes) {
     return bits == "8" ? PackedCosts{0.026, 0.0353, 0.071, true}
                        : PackedCosts{0.017, 0.0232, 0.041, false};
   }
-  return bits == "2" || bits == "8" ? kWrittenOut : PackedCosts{0.275, kProductNs, 0.15, false};
+  return bits == "2" || bits == "8" ? kWrittenOut : PackedCosts{0.275, kFp32ProductNs, 0.15, false};
 }
+
+}  // namespace
+
+double packed_weights_ns(std::string_view attributes, double weights, double rows,
+                         const CoreRates& rates) {
+  const PackedCosts costs = packed_costs(attributes);
+  const double product_rate = costs.int8 ? rates.int8 : rates.fp32;
+  return rows <= 1
+             ? weights * costs.one_row_ns / rates.fp32
+             : weights * (costs.unpack_ns / rates.fp32 + rows * costs.product_ns / product_rate);
+}
+
+namespace {
 
 double packed_product_ns(const OpDescriptor& op, const CoreRates& rates) {
   const double columns = op.output_extents.empty() || op.output_extents[0].empty()
@@ -88,15 +75,44 @@ double packed_product_ns(const OpDescriptor& op, const CoreRates& rates) {
   if (!(columns > 0) || !(inner > 0)) {
     return 0;
   }
-  const PackedCosts costs = packed_costs(op.attributes);
-  const double weights = columns * inner;
-  const double rows = elements(op.input_extents, 0) / inner;
-  const double product_rate = costs.int8 ? rates.int8 : rates.fp32;
-  const double one_core_ns =
-      rows <= 1 ? weights * costs.one_row_ns / rates.fp32
-                : weights * (costs.unpack_ns / rates.fp32 + rows * costs.product_ns / product_rate);
+  const double one_core_ns = packed_weights_ns(op.attributes, columns * inner,
+                                               elements(op.input_extents, 0) / inner, rates);
   return std::max(rates.shared(one_core_ns),
                   static_cast<double>(op.work.weight_bytes) / rates.memory_bytes_per_ns);
+}
+
+// A score that a softcap bounds goes through a hyperbolic tangent, one at a time
+// (attention_ops.csv).
+double per_score_ns(const OpDescriptor& op, double plain_ns) {
+  constexpr double kCappedNs = 9.2;
+  return attribute_value(op.attributes, "softcap").empty() ? plain_ns : plain_ns + kCappedNs;
+}
+
+// A copy takes so much longer where the cache that grows exceeds an eighth of the processor's, as
+// old and new one lie next to each other and to whatever else the loop touches.
+double beyond_cache_ns(double bytes, const CoreRates& rates) {
+  constexpr double kShareOfCache = 0.125;
+  constexpr double kBytesPerNs = 9;
+  return rates.bytes_beyond(kShareOfCache, bytes) / kBytesPerNs;
+}
+
+// Keys and values come from memory where they take more than a quarter of the cache.
+double far_reads_ns(double bytes, const CoreRates& rates) {
+  constexpr double kShareOfCache = 0.25;
+  return rates.bytes_beyond(kShareOfCache, bytes) / kReadBytesPerNs;
+}
+
+// Bytes of caches that grow: `past` and `present` are the first of two operands and results. One
+// with room for what comes is written in place.
+double grown_bytes(const OpDescriptor& op, size_t past, size_t present) {
+  constexpr double kElementBytes = 4;
+  double copied = 0;
+  for (size_t cache = 0; cache < 2; ++cache) {
+    const double before = elements(op.input_extents, past + cache);
+    const double after = elements(op.output_extents, present + cache);
+    copied += before > 0 && after > before ? after * kElementBytes : 0;
+  }
+  return copied;
 }
 
 // Scores, their products with keys and values; few rows of queries do not fill the kernel of
@@ -108,35 +124,58 @@ double scores_ns(const OpDescriptor& op, double queries, double per_score_ns,
   const auto all = static_cast<double>(op.work.macs);
   const double macs = std::max(0.0, all - projected);
   const double scores = (static_cast<double>(op.work.flops) - 2 * all) / kFlopsPerScore;
-  const double per_mac_ns = (kProductNs + kFewRowsNs / std::max(queries, 1.0)) / rates.fp32;
+  const double per_mac_ns = (kFp32ProductNs + kFewRowsNs / std::max(queries, 1.0)) / rates.fp32;
   return macs * per_mac_ns + scores * per_score_ns;
 }
 
-// A cache that grows is copied, by one thread after the other; one with room is written in place.
+// A cache that grows is copied, by one thread after the other while it is small; one with room is
+// written in place.
 double grouped_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
   constexpr double kStartNs = 10'000;
   constexpr double kScoreNs = 1.6;
   constexpr double kRotateNs = 0.9;
   constexpr size_t kFirstCache = 3;
   const double queries = extent(op.input_extents, 0, 1);
-  double copied = 0;
-  for (size_t cache = 0; cache < 2; ++cache) {
-    const double before = elements(op.input_extents, kFirstCache + cache);
-    const double after = elements(op.output_extents, 1 + cache);
-    copied += after > before ? after * 4 : 0;
-  }
+  const double copied = grown_bytes(op, kFirstCache, 1);
   const double rotated = elements(op.input_extents, 0) * kRotateNs;
-  return kStartNs + rates.shared(scores_ns(op, queries, kScoreNs, rates) + rotated) +
+  const double scores = scores_ns(op, queries, per_score_ns(op, kScoreNs), rates);
+  return kStartNs + rates.shared(scores + rotated + beyond_cache_ns(copied, rates)) +
          copied / kCopyBytesPerNs;
 }
 
-// Keys and values are laid out by heads first.
-double attention_of_heads_ns(const OpDescriptor& op, const CoreRates& rates) {
+// On one core. Keys and values are laid out by heads first, unless they have an axis of heads, as
+// those of an encoder, which are read where they are.
+double heads_ns(const OpDescriptor& op, const CoreRates& rates) {
   constexpr double kScoreNs = 0.9;
   constexpr double kLayNs = 0.27;
-  const double laid = elements(op.input_extents, 1) + elements(op.input_extents, 2);
-  return rates.shared(scores_ns(op, extent(op.input_extents, 0, 1), kScoreNs, rates) +
-                      laid * kLayNs);
+  constexpr double kElementBytes = 4;
+  constexpr size_t kRankByHeads = 4;
+  const bool by_heads = op.input_extents.size() > 1 && op.input_extents[1].size() == kRankByHeads;
+  const double operands = elements(op.input_extents, 1) + elements(op.input_extents, 2);
+  return scores_ns(op, extent(op.input_extents, 0, 1), per_score_ns(op, kScoreNs), rates) +
+         (by_heads ? far_reads_ns(operands * kElementBytes, rates) : operands * kLayNs);
+}
+
+// Each head copies its part of a cache that grows.
+double attention_of_heads_ns(const OpDescriptor& op, const CoreRates& rates) {
+  constexpr double kHeadCopyBytesPerNs = 30;
+  constexpr size_t kFirstCache = 6;
+  const double copied = grown_bytes(op, kFirstCache, 1);
+  return rates.shared(heads_ns(op, rates) + copied / kHeadCopyBytesPerNs +
+                      beyond_cache_ns(copied, rates));
+}
+
+// One token: its scores and its mix of values, read in place. Beam search gives the cache and its
+// result one buffer; other callers have it copied.
+double masked_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
+  constexpr double kStartNs = 5'000;
+  constexpr double kScoreNs = 0.9;
+  constexpr double kElementBytes = 4;
+  constexpr size_t kFirstCache = 5;
+  const double copied = grown_bytes(op, kFirstCache, 1);
+  const double read = static_cast<double>(op.work.macs) * kElementBytes;  // each once per query
+  return kStartNs + rates.shared(scores_ns(op, 1, kScoreNs, rates) + far_reads_ns(read, rates)) +
+         copied / kCopyBytesPerNs + beyond_cache_ns(copied, rates);
 }
 
 // Queries, keys and values are projected from one operand, by a weight that few rows wait for. A
@@ -146,7 +185,7 @@ double projected_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
   const double columns = extent(op.input_extents, 1, 1);
   const double projected = elements(op.input_extents, 0) * columns;
   const double product_ns =
-      std::max(rates.shared(projected * kProductNs / rates.fp32),
+      std::max(rates.shared(projected * kFp32ProductNs / rates.fp32),
                static_cast<double>(op.work.weight_bytes) / rates.memory_bytes_per_ns);
   const double copied = elements(op.output_extents, 1) * 4;
   return product_ns + copied / kCopyBytesPerNs +
@@ -156,7 +195,7 @@ double projected_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
 // As attention of heads, with its cache copied.
 double standard_attention_ns(const OpDescriptor& op, const CoreRates& rates) {
   const double copied = elements(op.output_extents, 1) + elements(op.output_extents, 2);
-  return attention_of_heads_ns(op, rates) + copied * 4 / kCopyBytesPerNs;
+  return rates.shared(heads_ns(op, rates)) + copied * 4 / kCopyBytesPerNs;
 }
 
 // Queries, keys and values are projected in 8 bits, the rest is in fp32.
@@ -181,6 +220,14 @@ double decoder_kernel_spread(const OpDescriptor& op) {
   constexpr double kMeasured = 1.3;  // of decoder_ops.csv, but for few rows
   constexpr double kTwoBits = 2;     // laws of other widths
   constexpr double kComposed = 2.5;  // laws of parts of other operators, which no campaign measured
+  constexpr double kRouted = 1.5;    // of expert_ops.csv: which experts get rows decides
+  constexpr double kFilled = 2;      // a cache with room says not how much of it is in use
+  if (op.op_type.ends_with("MoE")) {
+    return kRouted;
+  }
+  if (op.op_type == "com.microsoft.DecoderMaskedMultiHeadAttention") {
+    return kFilled;
+  }
   if (op.op_type == "com.microsoft.Attention" || is_flat_attention(op)) {
     return kComposed;
   }
@@ -193,7 +240,7 @@ double decoder_kernel_us(const OpDescriptor& op, const DeviceSpec& device) {
   constexpr std::string_view kVendor = "com.microsoft.";
   constexpr double kEmbeddingNs = 2.53;
   constexpr double kQuantisedEmbeddingNs = 4.5;
-  const CoreRates rates = rates_of(device);
+  const CoreRates rates = core_rates_of(device);
   if (!(rates.fp32 > 0)) {
     return 0;
   }
@@ -204,11 +251,13 @@ double decoder_kernel_us(const OpDescriptor& op, const DeviceSpec& device) {
     return 0;
   }
   const std::string_view type = std::string_view(op.op_type).substr(kVendor.size());
-  const double ns = type == "MatMulNBits"           ? packed_product_ns(op, rates)
-                    : type == "GroupQueryAttention" ? grouped_attention_ns(op, rates)
-                    : type == "MultiHeadAttention"  ? attention_of_heads_ns(op, rates)
-                    : type == "Attention"           ? projected_attention_ns(op, rates)
-                    : type == "QAttention"          ? quantised_attention_ns(op, rates)
+  const double ns = type == "MatMulNBits"                       ? packed_product_ns(op, rates)
+                    : type == "GroupQueryAttention"             ? grouped_attention_ns(op, rates)
+                    : type == "MultiHeadAttention"              ? attention_of_heads_ns(op, rates)
+                    : type == "DecoderMaskedMultiHeadAttention" ? masked_attention_ns(op, rates)
+                    : type == "MoE" || type == "QMoE"           ? experts_ns(op, rates)
+                    : type == "Attention"                       ? projected_attention_ns(op, rates)
+                    : type == "QAttention"                      ? quantised_attention_ns(op, rates)
                     : type == "EmbedLayerNormalization"
                         ? rates.shared(elements(op.output_extents, 0) * kEmbeddingNs)
                     : type == "QEmbedLayerNormalization"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/dtype.h"
 #include "datasets/profiles/profile.h"
 #include "opmodel/features/feature_writer.h"
 #include "opmodel/model/laws/cpu/kernel_terms.h"
@@ -76,7 +77,37 @@ double short_scales_us(const OpDescriptor& op) {
   return (elements / scale_run(op) * run_ns + elements * kElementNs) / 1e3;
 }
 
+// Whole numbers are divided one at a time; bits are combined by a loop that threads share.
+double integer_us(const OpDescriptor& op, int cores) {
+  const bool inverts = op.op_type == "BitwiseNot";
+  const bool combines =
+      op.op_type == "BitwiseAnd" || op.op_type == "BitwiseOr" || op.op_type == "BitwiseXor";
+  const DType dtype = op.input_dtypes.empty() ? DType::kUnknown : op.input_dtypes[0];
+  if (!is_integer(dtype)) {
+    return 0;
+  }
+  const bool wide = dtype_bits(dtype) > 32;
+  const double one_us = element_count(op.output_extents[0]) / 1e3;
+  if (combines || inverts) {
+    return shared_by_cores(one_us * (combines ? 0.57 : wide ? 0.18 : 0.10), cores);
+  }
+  return op.op_type == "Div"   ? one_us * (wide ? 2.05 : 0.78)
+         : op.op_type == "Mod" ? one_us * (wide ? 2.6 : 2.3)
+                               : 0;
+}
+
 }  // namespace
+
+// Rows of one element are pieces of short_pieces.h.
+bool has_shared_mask(const OpDescriptor& op) {
+  if (op.op_type != "Where" || op.input_extents.size() < 3 || op.output_extents.empty()) {
+    return false;
+  }
+  const std::vector<int64_t>& mask = op.input_extents[0];
+  const std::vector<int64_t>& y = op.output_extents[0];
+  return !mask.empty() && !y.empty() && mask.back() == y.back() && y.back() > 1 &&
+         element_count(mask) < element_count(y);
+}
 
 double window_taps(const OpDescriptor& op) {
   double taps = 1;
@@ -173,6 +204,7 @@ double plain_form_us(const OpDescriptor& op, int cores) {
   constexpr double kDoubledNs = 0.12;
   constexpr double kOneHotNs = 2.7;
   constexpr double kInnerSelectionNs = 2.6;
+  constexpr double kMaskedNs = 1.1;    // twice as long where the mask's values follow no order
   constexpr double kNormTapNs = 20.3;  // a power of each element of a window
   if (op.input_extents.empty() || op.output_extents.empty()) {
     return 0;
@@ -192,6 +224,12 @@ double plain_form_us(const OpDescriptor& op, int cores) {
   }
   if (has_blocked_scales(op)) {
     return blocked_scales_us(op);
+  }
+  if (has_shared_mask(op)) {
+    return results * kMaskedNs / 1e3;
+  }
+  if (const double us = integer_us(op, cores); us > 0) {
+    return us;
   }
   if (filters_image(op)) {
     return shared_by_cores(filtered_image_us(op), cores);

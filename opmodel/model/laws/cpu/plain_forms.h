@@ -26,6 +26,11 @@ bool selects_along_inner_axis(const OpDescriptor& op);
 // its kernel for each run of elements with one scale.
 bool has_short_scales(const OpDescriptor& op);
 
+// A Where whose condition serves several rows of the result, as a mask of attention does every
+// head: one thread chooses twice, then joins what it chose. Campaigns measured conditions as large
+// as the result.
+bool has_shared_mask(const OpDescriptor& op);
+
 // A DequantizeLinear with a scale per block of an axis, whose kernel looks it up per element.
 bool has_blocked_scales(const OpDescriptor& op);
 

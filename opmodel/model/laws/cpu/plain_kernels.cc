@@ -14,6 +14,7 @@
 #include "opmodel/model/laws/cpu/decoder_kernels.h"
 #include "opmodel/model/laws/cpu/kernel_terms.h"
 #include "opmodel/model/laws/cpu/plain_forms.h"
+#include "opmodel/model/laws/cpu/reductions.h"
 #include "opmodel/model/laws/other_cpus.h"
 
 namespace dfsim::inline opmodel {
@@ -27,8 +28,8 @@ struct PlainOp {
   bool parallel;    // two threads took half of the time
 };
 
-// plain_ops.csv, with one thread; LpNormalization over its last axis from --extents 1,64,60,100,
-// and Unique from plain_forms_turin.csv (44 to 970 ns there).
+// plain_ops.csv, with one thread (reductions: reductions.h); LpNormalization over its last axis
+// from --extents 1,64,60,100, and Unique from plain_forms_turin.csv (44 to 970 ns there).
 constexpr std::array kPlainOps = {
     PlainOp{"Acos", 0.68, 0.68, false},
     PlainOp{"Acosh", 23.9, 23.9, false},
@@ -51,12 +52,6 @@ constexpr std::array kPlainOps = {
     PlainOp{"Mod", 7.50, 7.50, false},
     PlainOp{"NonZero", 22.5, 22.5, false},
     PlainOp{"PRelu", 3.3, 3.3, true},  // it branches: 6.05 for random signs, less for one sign
-    PlainOp{"ReduceL1", 0.54, 3.63, true},
-    PlainOp{"ReduceLogSum", 0.51, 3.56, true},
-    PlainOp{"ReduceLogSumExp", 5.78, 8.31, true},
-    PlainOp{"ReduceMin", 0.21, 0.84, true},
-    PlainOp{"ReduceProd", 0.38, 3.55, true},
-    PlainOp{"ReduceSumSquare", 0.44, 3.60, true},
     PlainOp{"Selu", 2.35, 2.35, true},
     PlainOp{"Sign", 1.30, 1.30, false},
     PlainOp{"Sinh", 23.2, 23.2, false},
@@ -196,21 +191,16 @@ bool adds_slices(const OpDescriptor& op) {
 }
 
 // Whether it works along an inner axis of several slices. Along the first axis that is not 1, ONNX
-// Runtime adds whole slices to each other, about as fast as along the last one.
+// Runtime works on whole slices, about as fast as along the last one.
 bool steps_through_memory(const OpDescriptor& op) {
-  std::vector<size_t> axes = index_list(op, "axes");
-  if (axes.empty()) {
-    axes = index_list(op, "axis");
-  }
+  const std::vector<size_t> axis = index_list(op, "axis");
   const std::vector<int64_t>& extents = op.input_extents[0];
-  if (axes.empty() || std::ranges::max(axes) >= extents.size()) {
+  if (axis.size() != 1 || axis[0] >= extents.size()) {
     return false;
   }
-  const auto first = extents.begin() + static_cast<ptrdiff_t>(std::ranges::min(axes));
-  const auto last = extents.begin() + static_cast<ptrdiff_t>(std::ranges::max(axes));
+  const auto at = extents.begin() + static_cast<ptrdiff_t>(axis[0]);
   const auto several = [](int64_t extent) { return extent != 1; };
-  return std::any_of(extents.begin(), first, several) &&
-         std::any_of(last + 1, extents.end(), several);
+  return std::any_of(extents.begin(), at, several) && std::any_of(at + 1, extents.end(), several);
 }
 
 // ONNX Runtime copies an image whose extents do not change, whatever the mode.
@@ -224,7 +214,8 @@ bool copies_image(const OpDescriptor& op) {
 bool form_misleads(const OpDescriptor& op) {
   return op.op_type == "CumSum" || op.op_type == "OneHot" || copies_image(op) ||
          doubles_image(op) || filters_image(op) || selects_along_inner_axis(op) ||
-         has_short_scales(op) || has_blocked_scales(op);
+         has_short_scales(op) || has_blocked_scales(op) || has_shared_mask(op) ||
+         reduces_unlike_form(op);
 }
 
 // Shape reads no element. Trees that saw it behind small tensors only take it for slower behind
@@ -260,6 +251,9 @@ double plain_kernel_us(const OpDescriptor& op, int cores) {
     return element_count(op.input_extents[0]) * kCopyNs / 1e3;
   }
   if (const double us = plain_form_us(op, cores); us > 0) {
+    return us;
+  }
+  if (const double us = reduction_kernel_us(op, cores); us > 0) {
     return us;
   }
   if (op.op_type == "RoiAlign") {
