@@ -15,7 +15,7 @@ struct Reason {
   std::set<std::string> ops;  // "domain::type", of ai.onnx the type alone
 };
 
-// Of ONNX Runtime, that copy rows or slices to other places.
+// Operators of ONNX Runtime that copy rows or slices to other places.
 const std::set<std::string> kTheirCopies = {
     "com.microsoft::GatherND",       "com.microsoft::Pad",
     "com.microsoft::RemovePadding",  "com.microsoft::RestorePadding",
