@@ -37,6 +37,33 @@ EditableGraph::EditableGraph(const Graph& graph, const OpenDims& open)
     alive_.push_back(true);
     link(OpId(ops_.size() - 1));
   }
+  unread_.resize(tensors_.size(), false);
+  for (const Op& op : ops_) {
+    if (!is_read(op)) {
+      mark_unread(op);
+    }
+  }
+}
+
+bool EditableGraph::is_read(const Op& op) const {
+  return std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
+    return id.valid() && (tensor(id).is_output || !readers_[id.index()].empty());
+  });
+}
+
+void EditableGraph::mark_unread(const Op& op) {
+  unread_.resize(tensors_.size(), false);
+  for (const TensorId output : op.outputs) {
+    if (output.valid()) {
+      unread_[output.index()] = true;
+    }
+  }
+}
+
+bool EditableGraph::makes_unread(const Op& op) const {
+  return std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
+    return id.valid() && id.index() < unread_.size() && unread_[id.index()];
+  });
 }
 
 void EditableGraph::link(OpId id) {
@@ -308,10 +335,16 @@ OpId EditableGraph::fuse(const std::vector<OpId>& replaced, Op fused) {
   if (fused.name.empty()) {
     fused.name = op(sorted.front()).name;
   }
+  const bool unread =
+      std::any_of(sorted.begin(), sorted.end(), [&](OpId id) { return makes_unread(op(id)); });
   for (const OpId id : sorted) {
     remove_op(id);
   }
-  return add_op(std::move(fused));
+  const OpId made = add_op(std::move(fused));
+  if (unread) {
+    mark_unread(op(made));
+  }
+  return made;
 }
 
 bool EditableGraph::bypass(OpId id) {
@@ -336,60 +369,10 @@ bool EditableGraph::bypass(OpId id) {
 void EditableGraph::remove_dead() {
   std::vector<OpId> order = ops();
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    const bool read = std::any_of(op(*it).outputs.begin(), op(*it).outputs.end(), [&](TensorId id) {
-      return id.valid() && (tensor(id).is_output || !readers_[id.index()].empty());
-    });
-    if (!read) {
+    if (!is_read(op(*it)) && !makes_unread(op(*it))) {
       remove_op(*it);
     }
   }
-}
-
-std::vector<OpId> EditableGraph::ops_by_height() const {
-  std::vector<OpId> order = ops();
-  std::vector<int64_t> height(ops_.size(), 0);
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    for (const TensorId output : op(*it).outputs) {
-      for (const OpId reader : readers(output)) {
-        height[it->index()] = std::max(height[it->index()], height[reader.index()] + 1);
-      }
-    }
-  }
-  std::stable_sort(order.begin(), order.end(), [&](OpId a, OpId b) {
-    const int64_t difference = height[a.index()] - height[b.index()];
-    return difference != 0 ? difference > 0 : op(a).op_type < op(b).op_type;
-  });
-  return order;
-}
-
-// Frameworks cast a weight where it is first read. Such a Cast depends on nothing, so the sorted
-// order would have all of them first.
-std::vector<OpId> EditableGraph::ops_with_late_casts() const {
-  const auto is_late = [this](OpId id) {
-    return id.valid() && op(id).op_type == "Cast" && op(id).domain.empty() &&
-           is_parameter(op(id).inputs[0]) && !producer(op(id).inputs[0]).valid();
-  };
-  std::vector<bool> placed(ops_.size(), false);
-  std::vector<OpId> order;
-  order.reserve(living_);
-  const auto place = [&](OpId id) {
-    if (!placed[id.index()]) {
-      placed[id.index()] = true;
-      order.push_back(id);
-    }
-  };
-  for (const OpId id : ops()) {
-    if (is_late(id) && !readers(op(id).outputs[0]).empty()) {
-      continue;
-    }
-    for (const TensorId input : op(id).inputs) {
-      if (input.valid() && is_late(producer(input))) {
-        place(producer(input));
-      }
-    }
-    place(id);
-  }
-  return order;
 }
 
 StatusOr<Graph> EditableGraph::finish(bool by_height) {

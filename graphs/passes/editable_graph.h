@@ -110,7 +110,9 @@ class EditableGraph {
   // both its operand and its result are seen from outside.
   bool bypass(OpId id);
 
-  // Drops dead operators and unused tensors. The object is empty afterwards.
+  // Drops unused tensors and operators whose results lost their readers here. An operator that had
+  // none from the beginning stays, or what replaced it: prune() leaves those that a runtime
+  // executes. The object is empty afterwards.
   StatusOr<Graph> finish() { return finish(false); }
   // The same with the operators in an order of its own, which depends on no file: first who has the
   // longest way to the end of the graph; ties by type, then as they were.
@@ -120,6 +122,9 @@ class EditableGraph {
   void link(OpId id);
   void unlink(OpId id);
   void remove_dead();
+  bool is_read(const Op& op) const;
+  bool makes_unread(const Op& op) const;
+  void mark_unread(const Op& op);
   StatusOr<Graph> finish(bool by_height);
   std::vector<OpId> sorted_ops() const;
   std::vector<OpId> ops_by_height() const;
@@ -136,6 +141,7 @@ class EditableGraph {
   std::vector<std::optional<std::vector<Extent>>> open_;  // by tensor, where one isn't known
   std::vector<bool> derived_;  // by tensor: was added, and is as open as its operator's operands
   std::vector<std::vector<OpId>> readers_;
+  std::vector<bool> unread_;  // by tensor: of operators without readers that stay
   std::vector<std::optional<ConstValue>> constants_;
   std::vector<TensorId> inputs_;
   std::vector<TensorId> outputs_;

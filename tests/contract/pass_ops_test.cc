@@ -32,6 +32,7 @@ const std::map<std::string, std::string>& reasons() {
       {"Multinomial", kNamed},
       {"NonMaxSuppression", kNamed},
       {"NonZero", kNamed},
+      {"SparseAttention", kNamed},
       {"TensorScatter", kNamed},
       {"Shape", kSize},
       {"Size", kSize},

@@ -396,5 +396,28 @@ TEST_CASE("Parameters: packed weights count elements, not bytes") {
                        kMsDomain}) == 1000 * 64 + 1000 * 2 + 1000 * 2);
 }
 
+TEST_CASE("Blocked convolution: weights of a saved file may fill the last block of channels") {
+  // 72 channels of a ReorderInput, in blocks of 16 of which the last one is half empty.
+  const auto conv = [](int64_t channels, const std::string& domain) {
+    return infer(
+        {"Conv", {operand({1, channels, 4, 4}), weight({32, 80, 1, 1})}, {}, 1, 1, domain});
+  };
+  const OpOutcome padded = conv(72, "com.microsoft.nchwc");
+  REQUIRE(padded.status.ok());
+  CHECK(padded.output().shape == Shape::of({1, 32, 4, 4}));
+  CHECK(padded.work().macs == 32 * 4 * 4 * 80);
+  CHECK_FALSE(conv(64, "com.microsoft.nchwc").status.ok());  // a whole block is missing
+  CHECK_FALSE(conv(96, "com.microsoft.nchwc").status.ok());
+  CHECK_FALSE(conv(72, "").status.ok());
+  const OpOutcome depthwise = infer({"Conv",
+                                     {operand({1, 20, 4, 4}), weight({32, 1, 1, 1})},
+                                     {{"group", int64_t{32}}},
+                                     1,
+                                     1,
+                                     "com.microsoft.nchwc"});
+  REQUIRE(depthwise.status.ok());
+  CHECK(depthwise.output().shape == Shape::of({1, 32, 4, 4}));
+}
+
 }  // namespace
 }  // namespace dfsim

@@ -359,6 +359,46 @@ void add_tensorflow_tables(Cases* cases) {
   }
 }
 
+void add_contrib(Cases* cases) {
+  const std::string ms = "com.microsoft::";
+  add(cases, ms + "CDist", {operand({5, 4}), operand({3, 4})});
+  add(cases, ms + "GatedRelativePositionBias",
+      {operand({2, 5, 12}), weight({12}), operand({1, 3, 5, 5}), weight({4, 8}), weight({8}),
+       weight({1, 3, 1, 1})});
+  add(cases, ms + "GemmaRotaryEmbedding",
+      {operand({2, 4, 8}), operand({2, 3, 4, 8}), operand({2, 3, 4, 8}), operand({2, 3, 4, 8}),
+       operand({2, 3, 4, 8})},
+      {}, 1, 2);
+  add(cases, ms + "GatherND", {operand({2, 4, 6}), operand({3, 1}, DType::kInt64)});
+  add(cases, ms + "CropAndResize",
+      {operand({2, 3, 8, 8}), operand({5, 4}), operand({5}, DType::kInt32), ints({4, 6})});
+  add(cases, ms + "RelativePositionBias", {weight({32, 4}), ints({6}), ints({9})});
+  add(cases, ms + "RemovePadding", {operand({2, 4, 8}), operand({2}, DType::kInt32)}, {}, 1, 4);
+  add(cases, ms + "RestorePadding", {operand({6, 8}), operand({2, 4}, DType::kInt32)});
+  add(cases, ms + "TorchEmbedding", {weight({32, 8}), operand({2, 4}, DType::kInt64)});
+  add(cases, ms + "UnfoldTensor", {operand({2, 10})}, {number("size", 4), number("step", 2)});
+  add(cases, ms + "Pad", {operand({2, 3}), ints({0, 2, 0, 0})});
+  add(cases, ms + "GridSample", {image(), operand({2, 3, 5, 2})});
+  add(cases, ms + "CausalConvWithState", {operand({1, 6, 10}), weight({6, 1, 4})}, {}, 1, 2);
+  add(cases, ms + "LinearAttention",
+      {operand({2, 4, 12}), operand({2, 4, 12}), operand({2, 4, 12})},
+      {number("q_num_heads", 3), number("kv_num_heads", 3)}, 1, 2);
+  add(cases, ms + "MatMulNBitsMlp", {operand({2, 3, 32})}, {number("N", 16)});
+  add(cases, ms + "MatMulNBitsQkv", {operand({2, 3, 32})}, {number("Nq", 16), number("Nkv", 8)}, 1,
+      3);
+  add(cases, ms + "LinearAttentionGate", {operand({2, 4, 3}), weight({3}), weight({3})});
+  add(cases, ms + "QOrderedMatMul",
+      {operand({4, 8}, DType::kInt8), operand({}), weight({8, 6}, DType::kInt8), operand({}),
+       operand({})});
+  add(cases, ms + "SparseAttention",
+      {operand({1, 2, 32}), operand({1, 2, 16}), operand({1, 2, 16}), operand({1, 2, 8, 8}),
+       operand({1, 2, 8, 8}), operand({1, 9}, DType::kInt32), operand({1, 8}, DType::kInt32),
+       scalar_int(8), operand({1}, DType::kInt32)},
+      {number("num_heads", 4), number("kv_num_heads", 2)}, 1, 3);
+  add(cases, ms + "MRotaryEmbedding",
+      {operand({2, 3, 16}), operand({3, 2, 3}, DType::kInt64), weight({8, 2}), weight({8, 2})});
+}
+
 }  // namespace
 
 const std::map<std::string, OpCase>& own_op_cases() {
@@ -370,6 +410,7 @@ const std::map<std::string, OpCase>& own_op_cases() {
     add_classical(&made);
     add_training(&made);
     add_ours(&made);
+    add_contrib(&made);
     add_tensorflow(&made);
     add_tensorflow_tables(&made);
     add_tensorflow_layers(&made);

@@ -15,6 +15,12 @@ struct Reason {
   std::set<std::string> ops;  // "domain::type", of ai.onnx the type alone
 };
 
+// Operators of ONNX Runtime that copy rows or slices to other places.
+const std::set<std::string> kTheirCopies = {
+    "com.microsoft::GatherND",       "com.microsoft::Pad",
+    "com.microsoft::RemovePadding",  "com.microsoft::RestorePadding",
+    "com.microsoft::TorchEmbedding", "com.microsoft::UnfoldTensor"};
+
 const std::vector<Reason>& reasons() {
   static const std::vector<Reason> kReasons = {
       {"shows the same bytes under another shape or name",
@@ -30,6 +36,7 @@ const std::vector<Reason>& reasons() {
       {"is a constant, made before the run", {"Constant"}},
       {"writes elements that are known before, without computing them",
        {"ConstantOfShape", "EyeLike", "OneHot", "ai.onnx.ml::OneHotEncoder"}},
+      {"copies rows or slices to other places", kTheirCopies},
       {"copies elements to other places",
        {"CenterCropPad",
         "Compress",

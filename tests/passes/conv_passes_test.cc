@@ -1,4 +1,7 @@
 // Convolutions and what goes into them; blocks of channels.
+#include <set>
+#include <string>
+
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "tests/passes/pass_case.h"
 
@@ -171,6 +174,19 @@ TEST_CASE("nchwc: a residual block merges its sum into a convolution and reorder
   CHECK(graph.types_after({"conv-activation", "nchwc-8"}) ==
         Types{"com.microsoft.nchwc.ReorderInput", "com.microsoft.nchwc.Conv",
               "com.microsoft.nchwc.Conv", "com.microsoft.nchwc.ReorderOutput"});
+}
+
+TEST_CASE("nchwc: a convolution without readers stays, without a reorder back") {
+  // As ONNX Runtime 1.32 saves and profiles it.
+  PassCase graph;
+  add_conv(graph);
+  graph.op("Relu", {"c"}, "unread");
+  graph.op("Exp", {"x"}, "y");
+  graph.output("y");
+  const Types types = graph.types_after({"conv-activation", "nchwc-8"});
+  CHECK(std::multiset<std::string>(types.begin(), types.end()) ==
+        std::multiset<std::string>{"Exp", "com.microsoft.nchwc.Conv",
+                                   "com.microsoft.nchwc.ReorderInput"});
 }
 
 TEST_CASE("nchwc: reads three input channels unblocked; grouped ones need whole blocks") {

@@ -179,5 +179,22 @@ TEST_CASE("Prune: keeps an op of unknown shape") {
   CHECK(example.prune().folded_ops == 0);
 }
 
+TEST_CASE("Prune: ONNX Runtime executes unread operators, but not those that folding left unread") {
+  const auto pruned = [](bool for_onnxruntime) {
+    PruneCase example;
+    example.input("x");
+    example.op("Relu", {"x"}, "y");
+    example.op("Sigmoid", {"x"}, "unread_first");
+    example.op("Exp", {"unread_first"}, "unread");
+    example.op("Tanh", {"x"}, "sized");
+    example.op("Shape", {"sized"}, "shape");  // known: folded, and Tanh with it
+    example.op("Reshape", {"y", "shape"}, "z");
+    example.output("z");
+    return names(example.prune({.for_onnxruntime = for_onnxruntime}).graph);
+  };
+  CHECK(pruned(true) == std::vector<std::string>{"y", "unread_first", "unread", "z"});
+  CHECK(pruned(false) == std::vector<std::string>{"y", "z"});
+}
+
 }  // namespace
 }  // namespace dfsim

@@ -168,6 +168,53 @@ TEST_CASE("qdq: gives each reader of a dequantised tensor its own DequantizeLine
   CHECK(std::count(types.begin(), types.end(), "DequantizeLinear") == 3);
 }
 
+TEST_CASE("qdq: each reader of a dequantised constant has its own DequantizeLinear, too") {
+  QuantizedCase graph;
+  graph.input("x", {16, 16});
+  graph.quantized_weight("w", {16, 16});
+  graph.op("MatMul", {"x", "w_dq"}, "a");
+  graph.op("Relu", {"a"}, "b");
+  graph.op("MatMul", {"b", "w_dq"}, "y");
+  graph.output("y");
+  const Types types = graph.types_after({"qdq"});
+  CHECK(std::count(types.begin(), types.end(), "MatMul") == 2);
+  CHECK(std::count(types.begin(), types.end(), "DequantizeLinear") == 2);
+}
+
+TEST_CASE(
+    "qdq: the operators of a function share a DequantizeLinear, and its values become unsigned") {
+  // HardSwish, which ONNX Runtime takes apart after each reader has got its DequantizeLinear.
+  QuantizedCase graph;
+  graph.input("x", {1, 16, 8, 8});
+  graph.quantized_weight("w", {16, 16, 3, 3});
+  graph.pair("x", "wz");
+  graph.op("Conv", {"x_dq", "w_dq"}, "c", kQdqPad);
+  graph.pair("c", "wz");
+  graph.op("HardSwish", {"c_dq"}, "y");
+  graph.output("y");
+  const Types types = graph.types_after({"hard-swish", "qdq"});
+  CHECK(std::count(types.begin(), types.end(), "HardSigmoid") == 1);
+  CHECK(std::count(types.begin(), types.end(), "QLinearConv") == 1);
+  CHECK(std::count(types.begin(), types.end(), "DequantizeLinear") == 1);
+}
+
+TEST_CASE("qdq: operators that move or choose values take quantised ones, in all results") {
+  const auto types_of = [](const std::string& type, PassCase::Attributes attributes) {
+    QuantizedCase graph;
+    graph.input("x", {1, 16, 8, 8});
+    graph.pair("x");
+    graph.op(type, {"x_dq"}, "y", std::move(attributes));
+    graph.pair("y");
+    graph.output("y_dq");
+    return graph.types_after({"qdq"});
+  };
+  const Types moved = {"QuantizeLinear", "DepthToSpace", "DequantizeLinear"};
+  CHECK(types_of("DepthToSpace", {{"blocksize", int64_t{2}}}) == moved);
+  CHECK(types_of("ReduceMax", {{"axes", std::vector<int64_t>{2, 3}}}) ==
+        Types{"QuantizeLinear", "ReduceMax", "DequantizeLinear"});
+  CHECK(types_of("SpaceToDepth", {{"blocksize", int64_t{2}}}).size() == 5);
+}
+
 TEST_CASE("qdq: signed activations become unsigned where one operator reads them") {
   QuantizedCase graph;
   graph.input("x", {1, 16, 8, 8});

@@ -192,6 +192,41 @@ class Rebuilder {
   std::vector<bool> is_weight_;  // what is folded to a tensor of unknown value counts as a weight
 };
 
+// Backwards from the outputs: an op lives when something that lives reads it. ONNX Runtime also
+// executes the operators of the file whose results no operator reads, and those before them; it
+// drops those that lost their readers when it folded constants. Returns how many it takes out of
+// `keep`.
+size_t drop_dead(const Graph& graph, const OpenDims& open, const PruneOptions& options,
+                 std::vector<bool>* keep) {
+  std::vector<bool> needed(graph.tensor_count(), false);
+  for (const TensorId output : graph.outputs()) {
+    needed[output.index()] = true;
+  }
+  size_t dead = 0;
+  for (size_t i = graph.op_count(); i-- > 0;) {
+    const Op& op = graph.op(OpId(i));
+    if (!(*keep)[i]) {
+      continue;
+    }
+    const bool lives = std::any_of(op.outputs.begin(), op.outputs.end(),
+                                   [&](TensorId id) { return id.valid() && needed[id.index()]; });
+    const bool unread = std::all_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
+      return !id.valid() || graph.consumers(id).empty();
+    });
+    if (!lives && !(options.for_onnxruntime && unread)) {
+      (*keep)[i] = false;
+      ++dead;
+      continue;
+    }
+    for (size_t at = 0; at < op.inputs.size(); ++at) {
+      if (op.inputs[at].valid() && !(at == 1 && open.is_constant_reshape(OpId(i)))) {
+        needed[op.inputs[at].index()] = true;
+      }
+    }
+  }
+  return dead;
+}
+
 }  // namespace
 
 StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open, const PruneOptions& options) {
@@ -222,27 +257,7 @@ StatusOr<PruneResult> prune(const Graph& graph, const OpenDims& open, const Prun
       }
     }
   }
-  // Backwards from the outputs: an op lives when something that lives reads it.
-  std::vector<bool> needed(graph.tensor_count(), false);
-  for (const TensorId output : graph.outputs()) {
-    needed[output.index()] = true;
-  }
-  for (size_t i = graph.op_count(); i-- > 0;) {
-    const Op& op = graph.op(OpId(i));
-    const bool lives = std::any_of(op.outputs.begin(), op.outputs.end(),
-                                   [&](TensorId id) { return id.valid() && needed[id.index()]; });
-    if (keep[i] && !lives) {
-      keep[i] = false;
-      ++result.dead_ops;
-    }
-    if (keep[i]) {
-      for (size_t at = 0; at < op.inputs.size(); ++at) {
-        if (op.inputs[at].valid() && !(at == 1 && open.is_constant_reshape(OpId(i)))) {
-          needed[op.inputs[at].index()] = true;
-        }
-      }
-    }
-  }
+  result.dead_ops = drop_dead(graph, open, options, &keep);
   DFSIM_ASSIGN_OR_RETURN(result.graph, Rebuilder(graph, open, options).run(keep, fixed));
   return result;
 }

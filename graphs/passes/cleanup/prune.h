@@ -10,7 +10,8 @@ namespace dfsim::inline graphs {
 struct PruneOptions {
   // ONNX Runtime lets callers replace weights that are inputs, too, so nothing is folded that reads
   // them, where others take them as what they are in the file; and an Identity stays that hides a
-  // weight or bias next to activations in 8 bits.
+  // weight or bias next to activations in 8 bits. Operators whose results no other reads in the
+  // file are executed.
   bool for_onnxruntime = false;
   // The weights will be trained: what computes with one stays, unless it only changes its layout,
   // and results folded of constants are not weights.
@@ -20,7 +21,7 @@ struct PruneOptions {
 struct PruneResult {
   Graph graph;
   size_t folded_ops = 0;  // computed once, ahead of time
-  size_t dead_ops = 0;    // lead to no graph output
+  size_t dead_ops = 0;    // lead to no graph output, and the runtime drops them
 };
 
 // An op is folded when all of its outputs have known values, or when it reads only weights and

@@ -13,9 +13,11 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <string>
 #include <string_view>
 
 #include "graphs/ops/rules.h"
+#include "graphs/passes/fusion/qdq_readers.h"
 #include "graphs/passes/passes.h"
 
 namespace dfsim::inline graphs {
@@ -26,9 +28,9 @@ constexpr size_t kQuantiseOperands = 3;  // value, scale, zero point
 constexpr std::array<std::string_view, 2> kBinary = {"Add", "Mul"};
 constexpr std::array<std::string_view, 5> kUnary = {"AveragePool", "GlobalAveragePool", "LeakyRelu",
                                                     "Sigmoid", "Softmax"};
-constexpr std::array<std::string_view, 9> kMovers = {"Expand",  "Flatten",   "Gather",
-                                                     "MaxPool", "Reshape",   "Slice",
-                                                     "Squeeze", "Transpose", "Unsqueeze"};
+constexpr std::array<std::string_view, 15> kMovers = {
+    "DepthToSpace", "Expand", "Flatten", "Gather",  "MaxPool", "ReduceMax", "ReduceMin", "Reshape",
+    "Resize",       "Slice",  "Split",   "Squeeze", "Tile",    "Transpose", "Unsqueeze"};
 
 bool is_among(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -52,35 +54,10 @@ class QuantizedFuser {
         visit(id);
       }
     }
-    for (const OpId id : graph_.ops()) {
-      give_each_reader_its_own(id);
-    }
+    give_readers_dequantisers(graph_);
   }
 
  private:
-  // ONNX Runtime does so before it looks for quantised operators, and leaves it there.
-  void give_each_reader_its_own(OpId id) {
-    const Op dequantise = graph_.op(id);
-    if (dequantise.op_type != "DequantizeLinear" || !dequantise.domain.empty() ||
-        graph_.is_parameter(dequantise.inputs[0])) {
-      return;
-    }
-    const TensorId result = dequantise.outputs[0];
-    const auto reading = graph_.readers(result);
-    const std::vector<OpId> readers(reading.begin(), reading.end());
-    for (size_t i = graph_.tensor(result).is_output ? 0 : 1; i < readers.size(); ++i) {
-      const Tensor tensor = graph_.tensor(result);
-      Op twin = dequantise;
-      twin.name += fmt::format("/{}", i);
-      twin.outputs = {graph_.add_tensor(twin.name, tensor.dtype, tensor.shape)};
-      const TensorId copy = twin.outputs[0];
-      graph_.add_op(std::move(twin));
-      const auto& inputs = graph_.op(readers[i]).inputs;
-      const auto at = std::find(inputs.begin(), inputs.end(), result);
-      graph_.set_input(readers[i], static_cast<size_t>(at - inputs.begin()), copy);
-    }
-  }
-
   void visit(OpId id) {
     const std::string_view type = graph_.op(id).op_type;
     if (type == "Conv") {
@@ -147,8 +124,7 @@ class QuantizedFuser {
     if (!is_quantise(reader, "DequantizeLinear")) {
       return;
     }
-    const TensorId result = graph_.op(reader).outputs[0];
-    if (graph_.readers(result).size() + (graph_.tensor(result).is_output ? 1 : 0) > 1) {
+    if (!has_one_reader(graph_, graph_.op(reader).outputs[0])) {
       return;
     }
     const auto zero = signed_zero(id);
@@ -269,6 +245,10 @@ class QuantizedFuser {
       fused.outputs = {graph_.op(quantise).outputs[0]};
     }
     graph_.fuse(replaced, std::move(fused));
+    drop_unread(sources);
+  }
+
+  void drop_unread(const std::vector<OpId>& sources) {
     for (const OpId source : sources) {
       const bool alive = graph_.alive(source);
       if (alive && graph_.readers(graph_.op(source).outputs[0]).empty() &&
@@ -413,22 +393,44 @@ class QuantizedFuser {
   }
 
   // Operators that only move values move quantised ones when scale and zero point do not change.
+  // The QuantizeLinear of each result, where all have scale and zero point of what is dequantised;
+  // none otherwise.
+  std::vector<OpId> same_quantisers(const Op& op, OpId source) const {
+    const auto& in = graph_.op(source).inputs;
+    std::vector<OpId> quantisers;
+    for (const TensorId result : op.outputs) {
+      const OpId reader = result.valid() ? graph_.sole_reader(result) : OpId();
+      if (!is_quantise(reader, "QuantizeLinear") ||
+          !same_value(in[1], graph_.op(reader).inputs[1]) ||
+          !same_value(in[2], graph_.op(reader).inputs[2]) ||
+          graph_.tensor(in[0]).dtype != graph_.tensor(graph_.op(reader).outputs[0]).dtype) {
+        return {};
+      }
+      quantisers.push_back(reader);
+    }
+    return quantisers;
+  }
+
   void move(OpId id) {
     const Op& op = graph_.op(id);
     const OpId source = dequantiser(op.inputs[0]);
-    const OpId quantise = quantiser(id);
-    if (!source.valid() || !quantise.valid()) {
-      return;
+    if (!source.valid() ||
+        (op.op_type == "Resize" && op.attributes.string_or("mode", "nearest") != "nearest")) {
+      return;  // other modes compute new values
     }
-    const auto& in = graph_.op(source).inputs;
-    const auto& out = graph_.op(quantise).inputs;
-    if (!same_value(in[1], out[1]) || !same_value(in[2], out[2]) ||
-        graph_.tensor(in[0]).dtype != graph_.tensor(graph_.op(quantise).outputs[0]).dtype) {
+    const std::vector<OpId> quantisers = same_quantisers(op, source);
+    if (quantisers.empty()) {
       return;
     }
     Op moved = op;
-    moved.inputs[0] = in[0];
-    finish(id, quantise, std::move(moved), {source});
+    moved.inputs[0] = graph_.op(source).inputs[0];
+    std::vector<OpId> replaced = quantisers;
+    replaced.push_back(id);
+    for (size_t i = 0; i < quantisers.size(); ++i) {
+      moved.outputs[i] = graph_.op(quantisers[i]).outputs[0];
+    }
+    graph_.fuse(replaced, std::move(moved));
+    drop_unread({source});
   }
 
   EditableGraph& graph_;

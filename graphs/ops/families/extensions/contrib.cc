@@ -7,6 +7,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/extensions/runtime_ops.h"
+#include "graphs/ops/onnx_dtype.h"
 #include "graphs/ops/op_families.h"
 #include "graphs/ops/rules.h"
 
@@ -84,6 +85,14 @@ Status infer_fused_matmul(InferContext& context) {
   DFSIM_ASSIGN_OR_RETURN(Shape shape, matmul_shape(context, oriented(0, "transA", "transBatchA"),
                                                    oriented(1, "transB", "transBatchB")));
   context.set_output(0, context.dtype(0), std::move(shape));
+  return ok_status();
+}
+
+// Attribute `dtype` says what comes out.
+Status infer_gemm_float8(InferContext& context) {
+  DFSIM_RETURN_IF_ERROR(infer_fused_matmul(context));
+  context.set_output(0, dtype_from_onnx(context.attributes().int_or("dtype", 1)),
+                     context.output_shape(0));
   return ok_status();
 }
 
@@ -247,6 +256,10 @@ constexpr OpDef kContribOps[] = {
      .work = work_per_element, .flops_per_element = 1, .required_inputs = 2, .domain = kMs},
     {.op_type = "FusedMatMul", .op_class = OpClass::kMatMul, .infer = infer_fused_matmul,
      .work = work_fused_matmul, .required_inputs = 2, .domain = kMs, .factors = factors_fused_matmul},
+    {.op_type = "FusedMatMulActivation", .op_class = OpClass::kMatMul, .infer = infer_fused_matmul,
+     .work = work_fused_matmul, .flops_per_element = 4, .required_inputs = 2, .domain = kMs},
+    {.op_type = "GemmFloat8", .op_class = OpClass::kMatMul, .infer = infer_gemm_float8,
+     .work = work_fused_matmul, .flops_per_element = 1, .required_inputs = 2, .domain = kMs},
     {.op_type = "TransposeMatMul", .op_class = OpClass::kMatMul, .infer = infer_fused_matmul,
      .work = work_fused_matmul, .required_inputs = 2, .domain = kMs, .factors = factors_fused_matmul},
     {.op_type = "FusedGemm", .op_class = OpClass::kMatMul, .infer = infer_fused_matmul,

@@ -156,6 +156,12 @@ void work_multi_head(WorkContext& context) {
   }
 }
 
+// The input with the number of positions in use, and the first of the two tables of angles.
+// SparseAttention has the blocks that it looks at in between; all count, as if no block were left
+// out.
+size_t total_length_input(const Op& op) { return op.op_type == "SparseAttention" ? 7 : 6; }
+size_t cosines_input(const Op& op) { return op.op_type == "SparseAttention" ? 9 : 7; }
+
 // GroupQueryAttention: query [B, S, n * h] or with keys and values behind it; caches in 3 and 4,
 // which hold the new positions already when they are as long as total_sequence_length (input 6).
 template <typename ShapeOf>
@@ -188,7 +194,8 @@ std::optional<Heads> grouped_heads(const Op& op, const ShapeOf& shape,
 
 Status infer_grouped(InferContext& context) {
   const auto heads = grouped_heads(
-      context.op(), [&](size_t i) -> const Shape& { return context.shape(i); }, context.value(6));
+      context.op(), [&](size_t i) -> const Shape& { return context.shape(i); },
+      context.value(total_length_input(context.op())));
   if (!heads) {
     return ok_status();
   }
@@ -213,15 +220,14 @@ Status infer_grouped(InferContext& context) {
 // caches are shared between runs, only the new positions are written.
 void work_grouped(WorkContext& context) {
   constexpr size_t kFirstCache = 3;
-  constexpr size_t kCosines = 7;
   auto heads = grouped_heads(
       context.op(),
       [&](size_t i) { return context.has_input(i) ? context.input(i).shape : Shape(); },
-      context.value(6));
+      context.value(total_length_input(context.op())));
   if (!heads || !heads->known()) {
     return;
   }
-  const ConstValue* total = context.value(6);
+  const ConstValue* total = context.value(total_length_input(context.op()));
   const bool in_place = heads->past.known() && heads->past == heads->kv_length;
   if (in_place && total != nullptr && total->size() == 1 && total->as_int(0) > 0) {
     heads->kv_length = Dim(std::min(total->as_int(0), heads->past.extent()));
@@ -237,7 +243,7 @@ void work_grouped(WorkContext& context) {
     const Count added = row * Count(heads->q_length.extent()) * Count(2);
     context.set_written_bytes(context.first_output().bytes() + dtype_bytes(dtype, added));
   }
-  read_rotary_tables(context, kCosines,
+  read_rotary_tables(context, cosines_input(context.op()),
                      Count(heads->batch.extent()) * Count(heads->q_length.extent()));
   add_scores(context, *heads);
 }
@@ -261,6 +267,11 @@ constexpr OpDef kContribAttentionOps[] = {
      .work = work_multi_head, .domain = kMicrosoft, .factors = factors_multi_head_attention},
     {.op_type = "GroupQueryAttention", .op_class = OpClass::kAttention, .infer = infer_grouped,
      .work = work_grouped, .domain = kMicrosoft, .factors = factors_grouped_attention},
+    {.op_type = "SparseAttention", .op_class = OpClass::kAttention, .infer = infer_grouped,
+     .work = work_grouped, .required_inputs = 7, .domain = kMicrosoft},
+    // three positions per token choose the rows
+    {.op_type = "MRotaryEmbedding", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
+     .work = work_contrib_rotary, .flops_per_element = 3, .required_inputs = 4, .domain = kMicrosoft},
     {.op_type = "RotaryEmbedding", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
      .work = work_contrib_rotary, .flops_per_element = 3, .required_inputs = 4, .domain = kMicrosoft,
      .factors = factors_rotary},

@@ -106,6 +106,13 @@ Status infer_q_reduce(InferContext& context) {
   return ok_status();
 }
 
+Status infer_reduce_integer(InferContext& context) {
+  DFSIM_RETURN_IF_ERROR(infer_q_reduce(context));
+  const DType sum = context.dtype(0) == DType::kUInt8 ? DType::kUInt32 : DType::kInt32;
+  context.set_output(0, sum, context.output_shape(0));
+  return ok_status();
+}
+
 // x [steps, B, I], weights [directions, I, 4 H] and [directions, H, 4 H]: y, last state, last cell.
 Status infer_q_lstm(InferContext& context) {
   const Shape& x = context.shape(0);
@@ -176,6 +183,8 @@ constexpr OpDef kContribQuantizeOps[] = {
      .work = work_pool_taps, .required_inputs = 5, .domain = kMsDomain, .factors = factors_pool},
     {.op_type = "QLinearReduceMean", .op_class = OpClass::kReduce, .infer = infer_q_reduce,
      .work = work_q_input, .required_inputs = 4, .domain = kMsDomain, .factors = factors_reduce},
+    {.op_type = "ReduceSumInteger", .op_class = OpClass::kReduce, .infer = infer_reduce_integer,
+     .work = work_q_input, .domain = kMsDomain},
     {.op_type = "DynamicQuantizeLSTM", .op_class = OpClass::kRnn, .infer = infer_q_lstm,
      .work = work_q_lstm, .required_inputs = 3, .domain = kMsDomain},
 };

@@ -3,6 +3,7 @@
 
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/op_families.h"
+#include "graphs/ops/rules.h"
 #include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
@@ -122,6 +123,8 @@ constexpr OpDef kGatherOps[] = {
      .work = work_gather, .fold = fold_gather_elements, .required_inputs = 2, .factors = factors_gather_elements},
     {.op_type = "GatherND", .op_class = OpClass::kGather, .infer = infer_gather_nd,
      .work = work_gather, .fold = fold_gather_nd, .required_inputs = 2, .factors = factors_gather_nd},
+    {.op_type = "GatherND", .op_class = OpClass::kGather, .infer = infer_gather_nd,
+     .work = work_gather, .required_inputs = 2, .domain = kMicrosoft, .factors = factors_gather_nd},
     {.op_type = "Scatter", .op_class = OpClass::kGather, .infer = infer_same_as_first,
      .work = work_scatter, .fold = fold_scatter_elements, .required_inputs = 3, .factors = factors_scatter_elements},
     {.op_type = "ScatterElements", .op_class = OpClass::kGather, .infer = infer_same_as_first,

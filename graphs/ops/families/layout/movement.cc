@@ -10,6 +10,7 @@
 #include "graphs/ops/families/layout/movement_rules.h"
 #include "graphs/ops/families/nn/fold_nn.h"
 #include "graphs/ops/op_families.h"
+#include "graphs/ops/rules.h"
 #include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
@@ -324,6 +325,8 @@ constexpr OpDef kMovementOps[] = {
      .work = work_copy, .fold = fold_slice, .factors = factors_slice},
     {.op_type = "Pad", .op_class = OpClass::kDataMovement, .infer = infer_pad, .work = work_copy, .fold = fold_pad,
      .factors = factors_pad},
+    {.op_type = "Pad", .op_class = OpClass::kDataMovement, .infer = infer_pad, .work = work_copy,
+     .required_inputs = 2, .domain = kMicrosoft, .factors = factors_pad},
     {.op_type = "Expand", .op_class = OpClass::kDataMovement, .infer = infer_expand,
      .work = work_copy, .fold = fold_expand, .required_inputs = 2, .factors = factors_expand},
     {.op_type = "Tile", .op_class = OpClass::kDataMovement, .infer = infer_tile, .work = work_copy, .fold = fold_tile,

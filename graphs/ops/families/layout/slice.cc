@@ -156,7 +156,8 @@ Status infer_pad(InferContext& context) {
     return ok_status();
   }
   bool absent = false;
-  auto pads = context.ints_from(context.version() < 2 ? "paddings" : "pads", 1, &absent);
+  auto pads = context.ints_from(
+      context.version() < 2 && context.op().domain.empty() ? "paddings" : "pads", 1, &absent);
   if (!pads) {
     if (absent) {
       return context.error("has no pads; expected two per axis");

@@ -222,6 +222,8 @@ constexpr OpDef kAttentionOps[] = {
      .work = work_flex_attention, .required_inputs = 3, .domain = kPreview},
     {.op_type = "LinearAttention", .op_class = OpClass::kAttention, .infer = infer_linear_attention,
      .work = work_linear_attention, .fold = fold_linear_attention, .required_inputs = 3},
+    {.op_type = "LinearAttention", .op_class = OpClass::kAttention, .infer = infer_linear_attention,
+     .work = work_linear_attention, .required_inputs = 3, .domain = kMicrosoft},
     // two products and a sum per element
     {.op_type = "RotaryEmbedding", .op_class = OpClass::kElementwise, .infer = infer_same_as_first,
      .work = work_rotary, .fold = fold_rotary_embedding, .flops_per_element = 3,

@@ -11,6 +11,19 @@
 
 namespace dfsim::inline graphs {
 
+namespace {
+
+// ONNX Runtime saves weights in blocks with channels that fill the last block; the image that a
+// ReorderInput puts into blocks has as many as the model. Blocks have at most 16 channels.
+bool has_channels(const InferContext& context, int64_t has, Count wanted) {
+  constexpr int64_t kLargestBlock = 16;
+  const bool blocked = context.op().domain == kMicrosoftBlocked;
+  return Count(has) == wanted || (blocked && !wanted.overflowed() && has < wanted.value() &&
+                                  wanted.value() - has < kLargestBlock);
+}
+
+}  // namespace
+
 StatusOr<Shape> conv_shape(const InferContext& context, const Shape& x, const Shape& w) {
   if (!x.has_rank() || !w.has_rank()) {
     return Shape();
@@ -25,7 +38,7 @@ StatusOr<Shape> conv_shape(const InferContext& context, const Shape& x, const Sh
     return context.error(fmt::format("group is {}; expected 1 or more", group));
   }
   const Count channels = w[1].known() ? Count(w[1].extent()) * Count(group) : Count();
-  if (x[1].known() && w[1].known() && Count(x[1].extent()) != channels) {
+  if (x[1].known() && w[1].known() && !has_channels(context, x[1].extent(), channels)) {
     return context.error(
         fmt::format("input {} has {} channels, weight {} with {} groups expects {}",
                     format_shape(x), x[1].extent(), format_shape(w), group, channels.value()));
@@ -98,7 +111,8 @@ Status infer_conv_transpose(InferContext& context) {
   return ok_status();
 }
 
-// x [N, C, L], weight [C, 1, K], bias, past state [N, C, K - 1]: each channel on its own.
+// x [N, C, L], weight [C, 1, K], bias, past state [N, C, K - 1]: each channel on its own. ONNX
+// Runtime's may have [N, L, C], of which it takes `input_channels`.
 Status infer_causal_conv(InferContext& context) {
   const Shape& x = context.shape(0);
   const Shape& w = context.shape(1);
@@ -111,13 +125,16 @@ Status infer_causal_conv(InferContext& context) {
   }
   if (w[2].known()) {
     const Dim past(std::max<int64_t>(0, w[2].extent() - 1));
-    context.set_output(1, context.dtype(0), Shape({x[0], x[1], past}));
+    context.set_output(1, context.dtype(0), Shape({x[0], w[0], past}));
+  }
+  if (context.attributes().int_or("channels_last", 0) != 0) {
+    context.set_output(0, context.dtype(0), Shape({x[0], x[1], w[0]}));
   }
   return ok_status();
 }
 
 void work_causal_conv(WorkContext& context) {
-  const Count elements = context.input(0).shape.elements();
+  const Count elements = context.output(0).shape.elements();
   context.add_macs(elements * Count(context.input(1).shape[2].extent()));
   add_bias(context, 2);
   const bool activated = context.op().attributes.string_or("activation", "none") != "none";
@@ -161,6 +178,8 @@ constexpr OpDef kConvOps[] = {
      .fold = fold_conv, .required_inputs = 2, .factors = factors_conv},
     {.op_type = "CausalConvWithState", .op_class = OpClass::kConv, .infer = infer_causal_conv,
      .work = work_causal_conv, .fold = fold_causal_conv, .required_inputs = 2},
+    {.op_type = "CausalConvWithState", .op_class = OpClass::kConv, .infer = infer_causal_conv,
+     .work = work_causal_conv, .required_inputs = 2, .domain = kMicrosoft},
     {.op_type = "ConvTranspose", .op_class = OpClass::kConv, .infer = infer_conv_transpose,
      .work = work_conv_transpose, .fold = fold_conv_transpose, .required_inputs = 2, .factors = factors_conv_transpose},
     {.op_type = "ConvInteger", .op_class = OpClass::kConv, .infer = infer_conv_integer,

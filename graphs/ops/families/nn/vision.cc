@@ -4,6 +4,7 @@
 #include "graphs/ops/factors/factor_rules.h"
 #include "graphs/ops/families/nn/fold_nn.h"
 #include "graphs/ops/op_families.h"
+#include "graphs/ops/rules.h"
 #include "graphs/ops/values/fold.h"
 
 namespace dfsim::inline graphs {
@@ -218,6 +219,8 @@ constexpr OpDef kVisionOps[] = {
      .work = work_col_to_im, .fold = fold_col_to_im, .required_inputs = 3},
     {.op_type = "GridSample", .op_class = OpClass::kDataMovement, .infer = infer_grid_sample,
      .work = work_grid_sample, .fold = fold_grid_sample, .required_inputs = 2},
+    {.op_type = "GridSample", .op_class = OpClass::kDataMovement, .infer = infer_grid_sample,
+     .work = work_grid_sample, .required_inputs = 2, .domain = kMicrosoft},
     {.op_type = "RoiAlign", .op_class = OpClass::kPool, .infer = infer_roi_align,
      .work = work_roi_align, .fold = fold_roi_align, .required_inputs = 3,
      .factors = factors_regions},
