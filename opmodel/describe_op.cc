@@ -256,6 +256,16 @@ std::string experts_attributes(const Op& op) {
       packed ? op.attributes.int_or("block_size", 0) : 0, op.attributes.int_or("k", 1));
 }
 
+std::string gemm_attributes(const Op& op) {
+  return fmt::format("{}transA={};transB={}", activation_attribute(op),
+                     op.attributes.int_or("transA", 0), op.attributes.int_or("transB", 0));
+}
+
+std::string sampling_attributes(const Op& op) {
+  return fmt::format("align={};mode={};padding={}", op.attributes.int_or("align_corners", 0),
+                     sampling_mode(op), op.attributes.string_or("padding_mode", "zeros"));
+}
+
 std::string attributes_of(const Graph& graph, const Op& op) {
   const std::string_view type = op.op_type;
   if (op.op_class == OpClass::kConv || type == "MaxPool" || type == "AveragePool" ||
@@ -263,8 +273,7 @@ std::string attributes_of(const Graph& graph, const Op& op) {
     return window_attributes(graph, op);
   }
   if (type == "Gemm" || type == "FusedGemm") {
-    return fmt::format("{}transA={};transB={}", activation_attribute(op),
-                       op.attributes.int_or("transA", 0), op.attributes.int_or("transB", 0));
+    return gemm_attributes(op);
   }
   if (type == "QGemm") {  // with an activation in an engine's kernel alone
     const std::string activation = op.attributes.string_or("activation", "");
@@ -320,8 +329,7 @@ std::string attributes_of(const Graph& graph, const Op& op) {
     return experts_attributes(op);
   }
   if (type == "GridSample") {
-    return fmt::format("align={};mode={};padding={}", op.attributes.int_or("align_corners", 0),
-                       sampling_mode(op), op.attributes.string_or("padding_mode", "zeros"));
+    return sampling_attributes(op);
   }
   if (type == "RoiAlign") {
     return fmt::format("sampling_ratio={}", op.attributes.int_or("sampling_ratio", 0));

@@ -34,6 +34,8 @@ class PruneCase {
   }
   void output(const std::string& name) { builder_.mark_output(builder_.tensor_by_name(name)); }
 
+  void producer(const std::string& name) { builder_.info().producer = name; }
+
   PruneResult prune(const PruneOptions& options = {}) {
     REQUIRE(infer_shapes(builder_, {}).ok());
     const auto graph = builder_.build();
@@ -194,6 +196,16 @@ TEST_CASE("Prune: ONNX Runtime executes unread operators, but not those that fol
   };
   CHECK(pruned(true) == std::vector<std::string>{"y", "unread_first", "unread", "z"});
   CHECK(pruned(false) == std::vector<std::string>{"y", "z"});
+}
+
+TEST_CASE("Prune: ONNX Runtime never sees the unread operators of a TensorFlow graph") {
+  PruneCase example;
+  example.producer("tensorflow 2.16");
+  example.input("x");
+  example.op("Relu", {"x"}, "y");
+  example.op("Sigmoid", {"x"}, "unread");
+  example.output("y");
+  CHECK(names(example.prune({.for_onnxruntime = true}).graph) == std::vector<std::string>{"y"});
 }
 
 }  // namespace

@@ -194,14 +194,16 @@ class Rebuilder {
 
 // Backwards from the outputs: an op lives when something that lives reads it. ONNX Runtime also
 // executes the operators of the file whose results no operator reads, and those before them; it
-// drops those that lost their readers when it folded constants. Returns how many it takes out of
-// `keep`.
+// drops those that lost their readers when it folded constants. It never sees those of a TensorFlow
+// graph, which converters leave out. Returns how many it takes out of `keep`.
 size_t drop_dead(const Graph& graph, const OpenDims& open, const PruneOptions& options,
                  std::vector<bool>* keep) {
   std::vector<bool> needed(graph.tensor_count(), false);
   for (const TensorId output : graph.outputs()) {
     needed[output.index()] = true;
   }
+  const bool unread_live =
+      options.for_onnxruntime && !graph.info().producer.starts_with("tensorflow");
   size_t dead = 0;
   for (size_t i = graph.op_count(); i-- > 0;) {
     const Op& op = graph.op(OpId(i));
@@ -213,7 +215,7 @@ size_t drop_dead(const Graph& graph, const OpenDims& open, const PruneOptions& o
     const bool unread = std::all_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
       return !id.valid() || graph.consumers(id).empty();
     });
-    if (!lives && !(options.for_onnxruntime && unread)) {
+    if (!lives && !(unread_live && unread)) {
       (*keep)[i] = false;
       ++dead;
       continue;

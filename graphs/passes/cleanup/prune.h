@@ -11,7 +11,7 @@ struct PruneOptions {
   // ONNX Runtime lets callers replace weights that are inputs, too, so nothing is folded that reads
   // them, where others take them as what they are in the file; and an Identity stays that hides a
   // weight or bias next to activations in 8 bits. Operators whose results no other reads in the
-  // file are executed.
+  // file are executed, unless it is a TensorFlow graph.
   bool for_onnxruntime = false;
   // The weights will be trained: what computes with one stays, unless it only changes its layout,
   // and results folded of constants are not weights.

@@ -12,7 +12,7 @@
 #include "graphs/passes/fusion/dynamic_int8.h"
 
 #include "graphs/ops/rules.h"
-#include "graphs/passes/fusion/product_parts.h"
+#include "graphs/passes/product_parts.h"
 #include "graphs/passes/origins.h"
 #include "graphs/passes/passes.h"
 #include "graphs/passes/pattern.h"

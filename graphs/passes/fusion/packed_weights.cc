@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-#include "graphs/passes/fusion/product_parts.h"
+#include "graphs/passes/product_parts.h"
 #include "graphs/passes/passes.h"
 
 namespace dfsim::inline graphs {

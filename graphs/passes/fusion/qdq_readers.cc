@@ -67,13 +67,15 @@ bool has_one_reader(const EditableGraph& graph, TensorId tensor) {
   });
 }
 
-void give_readers_dequantisers(EditableGraph& graph) {
+bool give_readers_dequantisers(EditableGraph& graph) {
+  const uint64_t edits = graph.edits();
   for (const OpId id : graph.ops()) {
     const Op dequantise = graph.op(id);
     if (dequantise.op_type == "DequantizeLinear" && dequantise.domain.empty()) {
       visit_readers(graph, dequantise);
     }
   }
+  return graph.edits() != edits;
 }
 
 }  // namespace dfsim::inline graphs

@@ -10,7 +10,7 @@
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/rules.h"
 #include "graphs/passes/fusion/dynamic_int8.h"
-#include "graphs/passes/fusion/product_parts.h"
+#include "graphs/passes/product_parts.h"
 
 namespace dfsim::inline graphs {
 namespace {

@@ -10,6 +10,7 @@
 #include "opmodel/features/feature_writer.h"
 #include "opmodel/model/laws/cpu/expert_kernels.h"
 #include "opmodel/model/laws/cpu/kernel_terms.h"
+#include "opmodel/model/laws/cpu/packed_weights.h"
 
 namespace dfsim::inline opmodel {
 
@@ -25,45 +26,6 @@ double extent(const std::vector<std::vector<int64_t>>& extents, size_t operand, 
 double elements(const std::vector<std::vector<int64_t>>& extents, size_t operand) {
   return operand < extents.size() ? element_count(extents[operand]) : 0;
 }
-
-// Unpacking takes time per weight, whatever the number of rows; level 4 multiplies in 8 bits. One
-// row at level 0 has a kernel of its own. Weights of 4 bits gain nothing from VNNI: on a Cascade
-// Lake their products followed the rate of fp32, those of 8 bits that of 8 bits.
-struct PackedCosts {
-  double unpack_ns;
-  double product_ns;
-  double one_row_ns;  // instead of both
-  bool int8;
-};
-
-// ONNX Runtime has no kernel for the type: it writes the weights out in fp32, then runs a plain
-// product.
-constexpr PackedCosts kWrittenOut = {2.5, kFp32ProductNs, 2.5, false};
-
-// No campaign measured 2 bits. ONNX Runtime 1.32 has kernels for them at level 4 only: its results
-// have the error of activations in 8 bits there, and that of fp32 at other levels.
-PackedCosts packed_costs(std::string_view attributes) {
-  const std::string_view bits = attribute_value(attributes, "bits");
-  const bool in_8_bits = attribute_value(attributes, "accuracy_level") == "4";
-  if (in_8_bits) {
-    return bits == "8" ? PackedCosts{0.026, 0.0353, 0.071, true}
-                       : PackedCosts{0.017, 0.0232, 0.041, false};
-  }
-  return bits == "2" || bits == "8" ? kWrittenOut : PackedCosts{0.275, kFp32ProductNs, 0.15, false};
-}
-
-}  // namespace
-
-double packed_weights_ns(std::string_view attributes, double weights, double rows,
-                         const CoreRates& rates) {
-  const PackedCosts costs = packed_costs(attributes);
-  const double product_rate = costs.int8 ? rates.int8 : rates.fp32;
-  return rows <= 1
-             ? weights * costs.one_row_ns / rates.fp32
-             : weights * (costs.unpack_ns / rates.fp32 + rows * costs.product_ns / product_rate);
-}
-
-namespace {
 
 double packed_product_ns(const OpDescriptor& op, const CoreRates& rates) {
   const double columns = op.output_extents.empty() || op.output_extents[0].empty()

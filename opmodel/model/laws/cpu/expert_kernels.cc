@@ -8,7 +8,7 @@
 
 #include "datasets/profiles/profile.h"
 #include "opmodel/features/feature_writer.h"
-#include "opmodel/model/laws/cpu/decoder_kernels.h"
+#include "opmodel/model/laws/cpu/packed_weights.h"
 
 namespace dfsim::inline opmodel {
 

@@ -1,5 +1,5 @@
 // A weight's blocks lie along the contracted axis; the last one is padded.
-#include "graphs/passes/fusion/product_parts.h"
+#include "graphs/passes/product_parts.h"
 
 #include "graphs/ops/rules.h"
 
