@@ -25,7 +25,9 @@ struct TrainingChoice {
   // Nothing in inference. Errors: unknown names; in inference, a setting that only training has.
   StatusOr<std::optional<TrainingOptions>> options() const;
   // Name of what is computed again, the default where none is given.
-  std::string_view recomputed() const { return recompute.empty() ? "none" : recompute; }
+  std::string_view recomputed() const {
+    return recompute.empty() ? std::string_view("none") : std::string_view(recompute);
+  }
 };
 
 // The runtime without the rewritings that only inference can have, when training.

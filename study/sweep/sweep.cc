@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "schedulers/registry.h"
+#include "study/chain/machine_source.h"
 #include "study/chain/model_run.h"
 #include "study/chain/precision_choice.h"
 #include "study/prediction/prediction.h"

@@ -12,10 +12,10 @@
 #include "graphs/passes/fusion/dynamic_int8.h"
 
 #include "graphs/ops/rules.h"
-#include "graphs/passes/product_parts.h"
 #include "graphs/passes/origins.h"
 #include "graphs/passes/passes.h"
 #include "graphs/passes/pattern.h"
+#include "graphs/passes/product_parts.h"
 
 namespace dfsim::inline graphs {
 namespace {
