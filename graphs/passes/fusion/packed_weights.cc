@@ -8,8 +8,8 @@
 #include <cmath>
 #include <optional>
 
-#include "graphs/passes/product_parts.h"
 #include "graphs/passes/passes.h"
+#include "graphs/passes/product_parts.h"
 
 namespace dfsim::inline graphs {
 namespace {
