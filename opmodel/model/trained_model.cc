@@ -213,8 +213,7 @@ Status TrainedModel::ask_dtypes(std::span<const OpDescriptor> ops, const DeviceS
   std::vector<Asked> asked;
   std::vector<OpDescriptor> neighbours;
   for (size_t i = 0; i < ops.size(); ++i) {
-    if (!may_have_dtype_neighbours(ops[i]) ||
-        (out[i].source == CostSource::kMeasured && ops[i].dtype == DType::kTFloat32)) {
+    if (!may_have_dtype_neighbours(ops[i], out[i].source)) {
       continue;
     }
     const OpGeometry geometry = geometry_of(ops[i]);

@@ -136,16 +136,19 @@ void factors_grouped_attention(FactorContext& context) {
 // scales where it is quantised), a cache. The columns of a head are in three places of the weights,
 // which no run of columns is.
 void factors_packed_attention(FactorContext& context) {
-  const size_t mask = context.op().op_type == "QAttention" ? 5 : 3;
-  if (context.has_input(mask + (mask == 3 ? 1 : 3)) || context.has_output(1)) {
+  const bool quantised = context.op().op_type == "QAttention";
+  const size_t mask = quantised ? 5 : 3;
+  const size_t cache = quantised ? 8 : 4;
+  const size_t added = quantised ? SIZE_MAX : 5;  // to the scores
+  if (context.has_input(cache) || context.has_output(1)) {
     context.set_unsplittable("its cache has no rule");
     return;
   }
   const int batch = context.add("batch", context.in_extent(0, 0));
   context.carry_in(0, 0, batch);
   context.carry_out(0, 0, batch);
-  // Masks, and in Attention a sum to the scores, follow where they are not broadcast.
-  for (const size_t input : {mask, mask == 3 ? size_t{5} : SIZE_MAX}) {
+  // They follow where they are not broadcast.
+  for (const size_t input : {mask, added}) {
     if (context.has_input(input) && context.in_extent(input, 0) == context.in_extent(0, 0)) {
       context.carry_in(input, 0, batch);
     }

@@ -174,12 +174,12 @@ void factors_matmul_to_float(FactorContext& context) {
 // a, b, scales of b, zero points of b, a bias. The range of all of `a` decides how it is quantised:
 // devices with some of its rows would choose ranges of their own.
 void factors_dynamic_matmul(FactorContext& context) {
-  const int rank = context.output(0).rank();
-  const int n = context.add("n", context.in_extent(1, 1));
   if (context.input(1).rank() != 2) {
     context.set_unsplittable("its weight is not a matrix");
     return;
   }
+  const int rank = context.output(0).rank();
+  const int n = context.add("n", context.in_extent(1, 1));
   context.carry_in(1, 1, n);
   for (const size_t of_columns : {size_t{2}, size_t{3}, size_t{4}}) {
     if (context.input(of_columns).rank() == 1 && context.in_extent(of_columns, 0) != 1) {

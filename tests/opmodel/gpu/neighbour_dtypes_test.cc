@@ -122,7 +122,8 @@ TEST_CASE("NeighbourDTypes: a product of one row in fp32 takes at most twice the
   op.input_dtypes = {DType::kFloat32, DType::kFloat32};
   op.output_extents = {{1, 32}};
   op.output_dtypes = {DType::kFloat32};
-  REQUIRE(may_have_dtype_neighbours(op));
+  REQUIRE(may_have_dtype_neighbours(op, CostSource::kPrior));
+  CHECK_FALSE(may_have_dtype_neighbours(op, CostSource::kPredicted));
   const auto found = dtype_neighbours(op, geometry_of(op), plain_board());
   REQUIRE(found.has_value());
   CHECK_FALSE(found->wide.has_value());
@@ -136,7 +137,7 @@ TEST_CASE("NeighbourDTypes: a product of one row in fp32 takes at most twice the
         90'000);  // measured rows
   op.input_extents = {{2, 64}, {32, 64}};
   op.output_extents = {{2, 32}};
-  CHECK_FALSE(may_have_dtype_neighbours(op));
+  CHECK_FALSE(may_have_dtype_neighbours(op, CostSource::kPrior));
   CHECK_FALSE(dtype_neighbours(op, geometry_of(op), plain_board()).has_value());
 }
 

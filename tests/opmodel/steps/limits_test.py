@@ -27,7 +27,8 @@ WITHOUT_GRAPHS = {"cascade_lake_busy_runs.csv", "check_runs.csv", "final_runs.cs
 # Runs of networks whose graphs lie next to the file; held-out networks of an H200 are also those of the H100.
 WITH_GRAPHS = ("attention_", "held_out_", "unet_")
 # Runs by runtimes that fuse, in the precision that they ran in.
-OPTIONS = {"90_compiled": ["--runtime", "torch-compile", "--precision", "mixed-fp16"],
+OPTIONS = {"rtx4090_compiled": ["--runtime", "torch-compile", "--precision", "mixed-fp16"],
+           "rtx5090_compiled": ["--runtime", "torch-compile", "--precision", "mixed-fp16"],
            "tensorrt_int8": ["--runtime", "tensorrt", "--precision", "int8"],
            "ort_cuda": ["--runtime", "ort-cuda"], "_tf32_": ["--precision", "tf32"],
            "unet_fp16": ["--runtime", "torch-sdpa", "--precision", "fp16"],

@@ -147,8 +147,9 @@ OpDescriptor as_fp32(const OpDescriptor& op) {
   return wide;
 }
 
-bool may_have_dtype_neighbours(const OpDescriptor& op) {
-  return op.dtype == DType::kTFloat32 || is_byte(op.dtype) || has_one_row(op);
+bool may_have_dtype_neighbours(const OpDescriptor& op, CostSource source) {
+  return (op.dtype == DType::kTFloat32 && source != CostSource::kMeasured) || is_byte(op.dtype) ||
+         (source == CostSource::kPrior && has_one_row(op));
 }
 
 std::optional<DTypeNeighbours> dtype_neighbours(const OpDescriptor& op, const OpGeometry& geometry,

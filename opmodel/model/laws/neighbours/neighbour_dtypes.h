@@ -27,8 +27,9 @@ bool runs_as_fp32(const OpDescriptor& op);
 // The same operator on fp32 operands, where it is one of TF32. Otherwise as it is. O(size of op).
 OpDescriptor as_fp32(const OpDescriptor& op);
 
-// Whether dtype_neighbours() may find any, by element type and rows alone. O(rank).
-bool may_have_dtype_neighbours(const OpDescriptor& op);
+// Whether neighbours may change an answer from that source, by element type and rows alone: asking
+// for them may load trees that nothing else needs. O(rank).
+bool may_have_dtype_neighbours(const OpDescriptor& op, CostSource source);
 
 // The same work on other element types. `wide` is absent where only 16 bits are asked for.
 struct DTypeNeighbours {
