@@ -33,7 +33,7 @@ LOWER = {
     "graphs/tensorflow": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
     "graphs/taskgraph": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
     "graphs/passes": ["base", "graphs/ir", "graphs/ops", "graphs/algorithms"],
-    "graphs/training": ["base", "graphs/ir", "graphs/ops"],
+    "graphs/training": ["base", "graphs/ir", "graphs/ops", "graphs/passes"],
     "graphs/llm": ["base", "graphs/ir", "graphs/ops"],
 }
 LOWER["datasets"] = ["base", "hardware", "graphs"]

@@ -12,6 +12,7 @@
 #include "opmodel/model/laws/conv_epilogue.h"
 #include "opmodel/model/laws/cpu/cpu_kernels.h"
 #include "opmodel/model/laws/cpu/small_slices.h"
+#include "opmodel/model/laws/depthwise_kernels.h"
 #include "opmodel/model/laws/engine_kernels.h"
 #include "opmodel/model/laws/layout_time.h"
 #include "opmodel/model/laws/neighbours/board_envelope.h"
@@ -193,6 +194,7 @@ Status TrainedModel::predict_alone(std::span<const OpDescriptor> given, const De
       leave_out_conversions(ops[i], geometries[i], device, &out[i]);
     }
     add_residual_read(given[i], device, &out[i]);
+    limit_depthwise(given[i], device, &out[i]);
     apply_training_kernel(given[i], device, manifest_, &out[i]);
     apply_serial_images(given[i], device, &out[i]);
     apply_cpu_kernels(ops[i], geometries[i], device, manifest_, &out[i]);

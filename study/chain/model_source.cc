@@ -19,6 +19,7 @@
 #include "graphs/passes/cleanup/expand.h"
 #include "graphs/passes/layout/split_weights.h"
 #include "graphs/tensorflow/importer.h"
+#include "graphs/training/step_kernels.h"
 #include "study/chain/machine_source.h"
 #include "study/chain/precision_choice.h"
 
@@ -301,6 +302,9 @@ StatusOr<LoadedModel> load_imported(const ImportedModel& imported, const ModelOp
       return step.status().with_place(options.path);
     }
     model.executed = std::move(step->graph);
+    if (compiles_steps(platform.runtime)) {
+      DFSIM_ASSIGN_OR_RETURN(model.executed, fuse_step_kernels(model.executed));
+    }
     model.unsized.clear();
     model.report.batch *= training->accumulate;  // samples of a step
     model.is_training = true;

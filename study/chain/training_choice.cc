@@ -91,4 +91,8 @@ RuntimeSpec runtime_for(const TrainingChoice& choice, RuntimeSpec runtime) {
   return runtime;
 }
 
+bool compiles_steps(const RuntimeSpec& runtime) {
+  return std::ranges::find(runtime.fusions, "pointwise") != runtime.fusions.end();
+}
+
 }  // namespace dfsim::inline study

@@ -33,6 +33,9 @@ struct TrainingChoice {
 // The runtime without the rewritings that only inference can have, when training.
 RuntimeSpec runtime_for(const TrainingChoice& choice, RuntimeSpec runtime);
 
+// Whether the runtime makes its own kernels of elementwise operators, in training steps as well.
+bool compiles_steps(const RuntimeSpec& runtime);
+
 // A remark where the model looks as if its export had folded batch normalisation into convolutions,
 // which a training step would lack: many convolutions with a bias before activations or sums, and
 // few BatchNormalization. Empty otherwise; networks without normalisation have it, too.

@@ -204,7 +204,7 @@ def main():
     parser.add_argument("--keep-batch-norms", action="store_true",
                         help="leave batch normalisation as it is, as PyTorch runs it; with the old exporter")
     parser.add_argument("names", nargs="*", metavar="NAME", help="as in the list; default: all of it")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()  # names may follow options
     exports.prepare_torchvision()
     signal.signal(signal.SIGALRM, exports.too_long)
     options.output.mkdir(parents=True, exist_ok=True)

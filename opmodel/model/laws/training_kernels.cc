@@ -21,6 +21,7 @@
 #include "opmodel/features/conv_gradient.h"
 #include "opmodel/features/op_geometry.h"
 #include "opmodel/features/roofline.h"
+#include "opmodel/model/laws/depthwise_kernels.h"
 
 namespace dfsim::inline opmodel {
 
@@ -124,6 +125,9 @@ double grouped_gradient_us(const OpDescriptor& op, const OpGeometry& forward,
   }
   if (forward.kind != "depthwise") {
     return time_us;
+  }
+  if (const double kernel_us = depthwise_kernel_us(op, device); kernel_us > 0) {
+    return kernel_us;
   }
   if (half) {
     return time_us * kDepthwiseFactor16;

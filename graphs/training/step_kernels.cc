@@ -1,0 +1,279 @@
+// Operators join the kernel of a producer one after the other, in the order of the step. Two
+// kernels become one if no operator outside reads from the joint kernel before its last operator:
+// whatever comes later cannot be an operand of it, so the graph stays free of cycles.
+#include "graphs/training/step_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "graphs/ops/families/extensions/gradient_ops.h"
+#include "graphs/ops/families/extensions/runtime_ops.h"
+#include "graphs/ops/op_def.h"
+#include "graphs/passes/editable_graph.h"
+#include "graphs/training/training_parts.h"
+
+namespace dfsim::inline graphs {
+namespace {
+
+constexpr std::string_view kPointwise = "pointwise";
+constexpr std::string_view kReduction = "reduction";
+
+bool copies_elements(const Op& op) {
+  return (op.op_type == "Transpose" && op.domain.empty()) ||
+         (op.op_type == "contiguous" && op.domain == kAten);
+}
+
+bool is_batch_norm(const Op& op) {
+  return op.op_type == "BatchNormalization" ||
+         op.attributes.string_or("of", "") == "BatchNormalization";
+}
+
+// The compiled operator that `op` can become part of; "" for what stays a call.
+std::string_view kernel_type(const Op& op) {
+  if (op.op_class == OpClass::kElementwise || copies_elements(op)) {
+    return kPointwise;
+  }
+  switch (op.op_class) {
+    case OpClass::kSoftmax:
+      return "softmax";
+    case OpClass::kNorm:
+      return is_batch_norm(op) ? "" : "norm";
+    case OpClass::kReduce:
+      return kReduction;
+    default:
+      return "";
+  }
+}
+
+struct Kernel {
+  std::vector<OpId> ops;  // in the order of the step; empty: joined another
+  std::string_view type;
+  TrainingPass pass = TrainingPass::kForward;
+  int64_t elements = 0;
+  size_t last = 0;  // position of the last operator
+};
+
+class StepFuser {
+ public:
+  explicit StepFuser(const Graph& step) : graph_(step) {}
+
+  StatusOr<Graph> run() {
+    order_ = graph_.ops();
+    size_t most = 0;
+    for (const OpId id : order_) {
+      most = std::max(most, id.index() + 1);
+    }
+    position_.resize(most);
+    kernel_of_.assign(most, kNone);
+    for (size_t p = 0; p < order_.size(); ++p) {
+      position_[order_[p].index()] = p;
+    }
+    for (const OpId id : order_) {
+      start_kernel(id);
+      for (const TensorId input : graph_.op(id).inputs) {
+        join_producer(input, id);
+      }
+    }
+    for (const Kernel& kernel : kernels_) {
+      if (kernel.ops.size() > 1) {
+        emit(kernel);
+      }
+    }
+    return graph_.finish();
+  }
+
+ private:
+  static constexpr size_t kNone = ~size_t{0};
+
+  int64_t elements(TensorId id) const {
+    return id.valid() && graph_.shape(id).is_static() ? graph_.shape(id).elements().value() : 0;
+  }
+
+  size_t kernel_of(OpId id) const { return id.valid() ? kernel_of_[id.index()] : kNone; }
+
+  void start_kernel(OpId id) {
+    const Op& op = graph_.op(id);
+    const std::string_view type = kernel_type(op);
+    if (type.empty() || op.inputs.empty() || op.outputs.empty()) {
+      return;
+    }
+    // A reduction walks over its operand, everything else over its result.
+    const TensorId walked = type == kReduction ? op.inputs[0] : op.outputs[0];
+    if (elements(walked) <= 0) {
+      return;
+    }
+    kernel_of_[id.index()] = kernels_.size();
+    kernels_.push_back({{id}, type, training_pass(op), elements(walked), position_[id.index()]});
+  }
+
+  bool is_mask(TensorId id) const {
+    const OpId producer = graph_.producer(id);
+    return producer.valid() && graph_.op(producer).op_type == "Dropout" &&
+           graph_.op(producer).outputs.size() > 1 && graph_.op(producer).outputs[1] == id;
+  }
+
+  // Nothing outside reads from either kernel before `last`.
+  bool stays_acyclic(size_t a, size_t b, size_t last) const {
+    for (const size_t k : {a, b}) {
+      for (const OpId id : kernels_[k].ops) {
+        for (const TensorId output : graph_.op(id).outputs) {
+          for (const OpId reader : graph_.readers(output)) {
+            const size_t of_reader = kernel_of(reader);
+            if (of_reader != a && of_reader != b && position_[reader.index()] < last) {
+              return false;
+            }
+          }
+        }
+      }
+    }
+    return true;
+  }
+
+  bool only_reader(TensorId id, size_t kernel) const {
+    const auto readers = graph_.readers(id);
+    return !graph_.tensor(id).is_output && std::all_of(readers.begin(), readers.end(), [&](OpId r) {
+      return kernel_of(r) == kernel;
+    });
+  }
+
+  // Sums over rows walk in another order than what else reads their operand.
+  bool fits(const Kernel& producer, const Kernel& reader, TensorId between, size_t reader_id) const {
+    const bool one_is_plain = producer.type == kPointwise || reader.type == kPointwise;
+    if (!one_is_plain || producer.pass != reader.pass || producer.type == kReduction ||
+        producer.elements != reader.elements || elements(between) != reader.elements) {
+      return false;
+    }
+    return reader.type != kReduction || only_reader(between, reader_id);
+  }
+
+  void join_producer(TensorId input, OpId id) {
+    const size_t a = input.valid() ? kernel_of(graph_.producer(input)) : kNone;
+    const size_t b = kernel_of(id);
+    if (a == kNone || b == kNone || a == b || is_mask(input)) {
+      return;
+    }
+    Kernel& producer = kernels_[a];
+    Kernel& reader = kernels_[b];
+    const size_t last = std::max(producer.last, reader.last);
+    if (!fits(producer, reader, input, b) || !stays_acyclic(a, b, last)) {
+      return;
+    }
+    if (producer.type != kPointwise) {
+      reader.type = producer.type;
+    }
+    for (const OpId op : producer.ops) {
+      kernel_of_[op.index()] = b;
+    }
+    reader.ops.insert(reader.ops.begin(), producer.ops.begin(), producer.ops.end());
+    reader.last = last;
+    producer.ops.clear();
+  }
+
+  int64_t flops(const Op& op) const {
+    const OpDef* def = find_op_def(op.domain, op.op_type);
+    const double each = def != nullptr && def->flops_per_element > 0 ? def->flops_per_element : 2;
+    const auto count =
+        static_cast<double>(std::max(elements(op.outputs[0]), elements(op.inputs[0])));
+    return std::llround(std::min(each * count, 9e18));
+  }
+
+  static void add_once(TensorId id, std::vector<TensorId>* list) {
+    if (id.valid() && std::find(list->begin(), list->end(), id) == list->end()) {
+      list->push_back(id);
+    }
+  }
+
+  bool read_outside(TensorId id, size_t kernel) const {
+    const auto readers = graph_.readers(id);
+    return graph_.tensor(id).is_output || std::any_of(readers.begin(), readers.end(), [&](OpId r) {
+      const size_t of_reader = kernel_of(r);
+      const bool makes_again =
+          is_mask(id) && of_reader != kNone && kernels_[of_reader].ops.size() > 1;
+      return of_reader != kernel && !makes_again;
+    });
+  }
+
+  Op compiled(std::string_view type, TrainingPass pass) const {
+    Op fused;
+    fused.domain = kCompiled;
+    fused.op_type = type;
+    fused.attributes.set(std::string(kPassAttribute), static_cast<int64_t>(pass));
+    return fused;
+  }
+
+  // The sums for scale and offset, which walk along rows, are a kernel of their own.
+  void emit_parameter_sums(const Op& norm, TrainingPass pass) {
+    Op sums = compiled(kReduction, pass);
+    sums.name = norm.name + "/sums";
+    sums.inputs = {norm.inputs[0], norm.inputs[1]};
+    for (size_t o = 1; o < norm.outputs.size(); ++o) {
+      add_once(norm.outputs[o], &sums.outputs);
+    }
+    sums.attributes.set("flops", 4 * elements(norm.inputs[0]));
+    graph_.add_op(std::move(sums));
+  }
+
+  void emit(const Kernel& kernel) {
+    const size_t self = kernel_of(kernel.ops.front());
+    Op fused = compiled(kernel.type, kernel.pass);
+    std::vector<TensorId> made;
+    std::vector<Op> norms;
+    int64_t total = 0;
+    for (const OpId id : kernel.ops) {
+      const Op& op = graph_.op(id);
+      total += flops(op);
+      made.insert(made.end(), op.outputs.begin(), op.outputs.end());
+      if (op.op_type == "NormGrad" && op.outputs.size() > 1) {
+        norms.push_back(op);
+      }
+    }
+    const auto is_sum = [&norms](TensorId id) {
+      return std::any_of(norms.begin(), norms.end(), [id](const Op& norm) {
+        return std::find(norm.outputs.begin() + 1, norm.outputs.end(), id) != norm.outputs.end();
+      });
+    };
+    for (const OpId id : kernel.ops) {
+      const Op& op = graph_.op(id);
+      for (const TensorId input : op.inputs) {
+        if (input.valid() && !is_mask(input) &&
+            std::find(made.begin(), made.end(), input) == made.end()) {
+          add_once(input, &fused.inputs);
+        }
+      }
+      for (const TensorId output : op.outputs) {
+        if (output.valid() && !is_sum(output) && read_outside(output, self)) {
+          add_once(output, &fused.outputs);
+        }
+      }
+    }
+    for (const Op& norm : norms) {
+      if (std::find(made.begin(), made.end(), norm.inputs[0]) != made.end()) {
+        add_once(norm.inputs[0], &fused.outputs);
+      }
+    }
+    if (fused.outputs.empty() || fused.inputs.empty()) {
+      return;
+    }
+    fused.attributes.set("flops", total);
+    graph_.fuse(kernel.ops, std::move(fused));
+    for (const Op& norm : norms) {
+      emit_parameter_sums(norm, kernel.pass);
+    }
+  }
+
+  EditableGraph graph_;
+  std::vector<OpId> order_;
+  std::vector<size_t> position_;   // by operator
+  std::vector<size_t> kernel_of_;  // by operator; kNone: a call
+  std::vector<Kernel> kernels_;
+};
+
+}  // namespace
+
+StatusOr<Graph> fuse_step_kernels(const Graph& step) { return StepFuser(step).run(); }
+
+}  // namespace dfsim::inline graphs
