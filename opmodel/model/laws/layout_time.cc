@@ -48,6 +48,11 @@ double pass_us(const OpGeometry& geometry, const DeviceSpec& device) {
   return 2 * bytes / with_sustained_rates(device).memory_bytes_per_s * kUsPerSecond;
 }
 
+double forward_share(const OpGeometry& geometry) {
+  const bool points = geometry.dims[dim::kKH] * geometry.dims[dim::kKW] <= 1;
+  return points ? kShareOfPoints : kShareOfWindows;
+}
+
 }  // namespace
 
 double layout_conversion_us(const OpDescriptor& op, const OpGeometry& geometry,
@@ -55,8 +60,15 @@ double layout_conversion_us(const OpDescriptor& op, const OpGeometry& geometry,
   if (has_channels_last(op) || !converts(op, geometry, device)) {
     return 0;
   }
-  const bool points = geometry.dims[dim::kKH] * geometry.dims[dim::kKW] <= 1;
-  return pass_us(geometry, device) * (points ? kShareOfPoints : kShareOfWindows);
+  return pass_us(geometry, device) * forward_share(geometry);
+}
+
+double gradient_conversion_us(const OpDescriptor& forward, const OpGeometry& geometry,
+                              const DeviceSpec& device) {
+  if (has_channels_last(forward) || !converts(forward, geometry, device)) {
+    return 0;
+  }
+  return pass_us(geometry, device) * (1 - forward_share(geometry));
 }
 
 void leave_out_conversions(const OpDescriptor& op, const OpGeometry& geometry,

@@ -15,6 +15,12 @@ namespace dfsim::inline opmodel {
 double layout_conversion_us(const OpDescriptor& op, const OpGeometry& geometry,
                             const DeviceSpec& device);
 
+// Microseconds that a gradient of such a convolution takes beyond that: its kernels read and write
+// channels last alone, also for windows of one pixel, so all operands are converted. `forward` is
+// the convolution (conv_gradient.h), `geometry` its geometry. O(1).
+double gradient_conversion_us(const OpDescriptor& forward, const OpGeometry& geometry,
+                              const DeviceSpec& device);
+
 // `cost` of a convolution that was measured with channels first, as it is where its tensors have
 // their channels last already (attribute channels_last): shorter, and extrapolated. Any other cost
 // stays as it is. O(1).

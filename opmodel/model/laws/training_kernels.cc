@@ -22,6 +22,7 @@
 #include "opmodel/features/op_geometry.h"
 #include "opmodel/features/roofline.h"
 #include "opmodel/model/laws/depthwise_kernels.h"
+#include "opmodel/model/laws/layout_time.h"
 
 namespace dfsim::inline opmodel {
 
@@ -138,6 +139,16 @@ double grouped_gradient_us(const OpDescriptor& op, const OpGeometry& forward,
              : time_us;
 }
 
+// The time of a gradient whose convolution takes `cost`.
+double gradient_us(const OpDescriptor& op, const OpDescriptor& forward, const DeviceSpec& device,
+                   const OpCost& cost) {
+  const OpGeometry geometry = geometry_of(forward);
+  const double time_us = static_cast<double>(cost.time_ns) / kNsPerUs;
+  const double more_us =
+      cost.source == CostSource::kPrior ? gradient_conversion_us(forward, geometry, device) : 0;
+  return grouped_gradient_us(op, geometry, device, time_us) + more_us;
+}
+
 void set_prior(double time_us, double spread, OpCost* cost) {
   cost->time_ns = ns_from_seconds(time_us * 1e-6);
   cost->low_ns = ns_from_seconds(time_us / spread * 1e-6);
@@ -176,10 +187,10 @@ void apply_training_kernel(const OpDescriptor& op, const DeviceSpec& device,
     if (knows_gradient(manifest, op)) {
       return;
     }
-    const OpGeometry forward = geometry_of(forward_convolution(op));
+    const OpDescriptor forward = forward_convolution(op);
     const auto time = static_cast<double>(cost->time_ns) / kNsPerUs;
     if (gpu && time > 0) {
-      stretch(grouped_gradient_us(op, forward, device, time) / time, cost);
+      stretch(gradient_us(op, forward, device, *cost) / time, cost);
     }
     widen_for_gradient(cost);
     return;
