@@ -130,13 +130,19 @@ bool knows_activation(const ModelManifest& manifest, const OpDescriptor& op) {
   return manifest.has_kind(geometry.kind) && manifest.knows_form(op_form(op, geometry));
 }
 
+// Rows with PyTorch's coordinates are those of its serial kernel (serial_images.h).
+bool knows_resizing(const ModelManifest& manifest, const OpDescriptor& op) {
+  return attribute_value(op.attributes, "coordinates") != "pytorch_half_pixel" &&
+         manifest.knows_form(op_form(op, geometry_of(op)));
+}
+
 std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
                                      std::span<const OpDescriptor> ops, DeviceType device) {
   const bool gpu = device == DeviceType::kGpu;
   const auto differs = [gpu](const OpDescriptor& op) {
     return (gpu && has_conv_epilogue(op)) || adds_in_place(op) || is_conv_gradient(op) ||
            is_training_norm(op) || (gpu && is_engine_kernel(op)) || has_serial_images(op) ||
-           runs_as_fp32(op) || has_activation_twin(op);
+           runs_as_fp32(op) || has_activation_twin(op) || (gpu && resizes_in_parallel(op));
   };
   if (std::none_of(ops.begin(), ops.end(), differs)) {
     return {};
@@ -148,6 +154,9 @@ std::vector<OpDescriptor> as_learned(const ModelManifest& manifest,
     }
     if (gpu && is_engine_kernel(op)) {
       op = without_engine(op);
+    }
+    if (gpu && resizes_in_parallel(op) && !knows_resizing(manifest, op)) {
+      op = as_parallel_kernel(op);
     }
     if (adds_in_place(op)) {
       op = without_sum(op);

@@ -3,7 +3,8 @@
 // Convolutions read and write it, and operators that work element by element, by channel or by
 // window keep it. A copy converts where an image enters the model, and one before a Reshape that
 // needs plain strides. Convolutions and batch normalisation, whose kernels differ, get the
-// attribute `channels_last`; in a training step their gradients have it, too.
+// attribute `channels_last`; in a training step their gradients have it, too. PyTorch resizes such
+// images by another kernel than those that serial_images.cc is about.
 //
 // Images can have these strides without anyone asking for them: a Transpose of tokens with their
 // channels last is a view. A convolution keeps the format of its image, so hybrids of transformers
@@ -84,6 +85,8 @@ class FormatKeeper {
       }
       if (op.op_type == "BatchNormalization") {
         mark(id);
+      } else if (is_last(x) && op.attributes.int_or(kSerialImages, 0) != 0) {
+        graph_.attributes(id).set(std::string(kSerialImages), int64_t{0});
       }
     }
   }

@@ -24,6 +24,7 @@ constexpr double kMemoryShare = 1.2;
 constexpr double kThreads = 256;  // of a block
 constexpr double kBlocks = 4;     // of a unit at a time
 constexpr double kSpread = 1.2;   // four fifths of the measured times are within it, each way
+constexpr double kSlowerKernel = 2;  // than an elementwise one with as many bytes
 
 double pixels_of(const std::vector<int64_t>& image) {
   return static_cast<double>(image[2]) * static_cast<double>(image[3]);
@@ -55,6 +56,24 @@ bool has_serial_images(const OpDescriptor& op) {
   return attribute_value(op.attributes, kSerialImages) == "1";
 }
 
+bool resizes_in_parallel(const OpDescriptor& op) {
+  return (op.op_type == "Resize" || op.op_type == "Upsample") && !has_serial_images(op) &&
+         attribute_value(op.attributes, "mode") == "linear" &&
+         attribute_value(op.attributes, "antialias") != "1" && !op.input_extents.empty() &&
+         !op.output_extents.empty() && is_image(op.input_extents[0]) &&
+         is_image(op.output_extents[0]);
+}
+
+OpDescriptor as_parallel_kernel(const OpDescriptor& op) {
+  OpDescriptor kernel = op;
+  kernel.op_type = "compiled.pointwise";
+  kernel.op_class = OpClass::kElementwise;
+  kernel.attributes.clear();
+  kernel.input_extents.resize(1);
+  kernel.input_dtypes.resize(1);
+  return kernel;
+}
+
 void remove_serial_mark(OpDescriptor* op) {
   const std::string mark = ";" + std::string(kSerialImages) + "=1";
   if (const size_t at = op->attributes.find(mark); at != std::string::npos) {
@@ -63,6 +82,11 @@ void remove_serial_mark(OpDescriptor* op) {
 }
 
 void apply_serial_images(const OpDescriptor& op, const DeviceSpec& device, OpCost* cost) {
+  if (device.type == DeviceType::kGpu && resizes_in_parallel(op)) {
+    cost->high_ns = std::max<TimeNs>(
+        cost->high_ns, std::llround(static_cast<double>(cost->time_ns) * kSlowerKernel));
+    return;
+  }
   if (device.type != DeviceType::kGpu || device.clock_hz <= 0 || device.compute_units <= 0 ||
       cost->source == CostSource::kMeasured || !has_serial_images(op) || op.input_extents.empty() ||
       op.output_extents.empty() || !is_image(op.input_extents[0]) ||

@@ -19,8 +19,16 @@ bool has_serial_images(const OpDescriptor& op);
 // `op` as profiles have it, without the mark.
 void remove_serial_mark(OpDescriptor* op);
 
-// Replaces the cost of such an operator on a GPU by that of the law, a prior, unless it was
-// measured. Leaves it where the device's clock or number of units is not known. O(1).
+// Linear resizing of images by any other kernel: of other runtimes, or with channels last. Profiles
+// of PyTorch have none.
+bool resizes_in_parallel(const OpDescriptor& op);
+
+// What resembles it: an elementwise kernel with the same image and result. O(rank).
+OpDescriptor as_parallel_kernel(const OpDescriptor& op);
+
+// Replaces the cost of an operator with that mark on a GPU by that of the law, a prior, unless it was
+// measured. Leaves it where the device's clock or number of units is not known. The interval of
+// resizing in parallel has room for kernels of half the speed. O(1).
 void apply_serial_images(const OpDescriptor& op, const DeviceSpec& device, OpCost* cost);
 
 }  // namespace dfsim::inline opmodel

@@ -6,8 +6,7 @@
 //
 // PyTorch's gradient of a layer normalisation sums those of scale and offset along all rows, in as
 // many blocks as there are groups of columns, so its time grows with the rows where they are
-// narrow. The gradient of a depthwise filter is one block per weight, which reads the whole
-// channel.
+// narrow. Gradients of depthwise convolutions: depthwise_kernels.h, and here with channels last.
 #include "opmodel/model/laws/training_kernels.h"
 
 #include <algorithm>
@@ -55,9 +54,9 @@ constexpr double kChannelSpread = 1.3;
 constexpr double kRowCycles = 9.7;
 constexpr double kRowSpread = 1.6;
 
-// A depthwise filter's gradient reaches this share of the vector units' peak in fp32. In 16 bits
-// PyTorch takes cuDNN's kernels, whose gradients take longer than the convolution by a factor.
-constexpr double kDepthwiseShare = 0.005;
+// With channels last, cuDNN's gradient of a depthwise filter in fp32: multiply-adds per cycle and
+// unit. In 16 bits its gradients take longer than the convolution by a factor.
+constexpr double kDepthwiseLastRate = 0.64;
 constexpr double kDepthwiseFactor16 = 1.3;
 constexpr double kGroupedFactor = 1.5;
 
@@ -133,9 +132,9 @@ double grouped_gradient_us(const OpDescriptor& op, const OpGeometry& forward,
   if (half) {
     return time_us * kDepthwiseFactor16;
   }
-  const double peak = device.peak_flops_per_s(forward.dtype, false);
-  return is_filter_gradient(op) && peak > 0
-             ? std::max(time_us, forward.flops / (peak * kDepthwiseShare) * kUsPerSecond)
+  const double rate = kDepthwiseLastRate * device.compute_units * device.clock_hz;
+  return is_filter_gradient(op) && rate > 0
+             ? std::max(time_us, forward.flops / 2 / rate * kUsPerSecond)
              : time_us;
 }
 
