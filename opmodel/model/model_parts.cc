@@ -12,7 +12,7 @@
 #include "opmodel/model/laws/cpu/sums_in_place.h"
 #include "opmodel/model/laws/engine_kernels.h"
 #include "opmodel/model/laws/neighbours/neighbour_dtypes.h"
-#include "opmodel/model/laws/serial_images.h"
+#include "opmodel/model/laws/torch/serial_images.h"
 #include "opmodel/model/laws/training_kernels.h"
 #include "opmodel/model/model_manifest.h"
 

@@ -12,14 +12,15 @@
 #include "opmodel/model/laws/conv_epilogue.h"
 #include "opmodel/model/laws/cpu/cpu_kernels.h"
 #include "opmodel/model/laws/cpu/small_slices.h"
-#include "opmodel/model/laws/depthwise_kernels.h"
+#include "opmodel/model/laws/torch/depthwise_kernels.h"
 #include "opmodel/model/laws/engine_kernels.h"
 #include "opmodel/model/laws/layout_time.h"
 #include "opmodel/model/laws/neighbours/board_envelope.h"
 #include "opmodel/model/laws/neighbours/larger_work.h"
 #include "opmodel/model/laws/neighbours/neighbour_dtypes.h"
 #include "opmodel/model/laws/network_factors.h"
-#include "opmodel/model/laws/serial_images.h"
+#include "opmodel/model/laws/torch/group_norm.h"
+#include "opmodel/model/laws/torch/serial_images.h"
 #include "opmodel/model/laws/small_kernels.h"
 #include "opmodel/model/laws/training_kernels.h"
 #include "opmodel/sol.h"
@@ -146,6 +147,7 @@ Status TrainedModel::predict(std::span<const OpDescriptor> ops, const DeviceSpec
   DFSIM_RETURN_IF_ERROR(ask_reference(ops, device, out));
   for (size_t i = 0; i < ops.size(); ++i) {
     limit_attention(ops[i], device, &out[i]);
+    apply_group_norm(ops[i], device, &out[i]);
   }
   return ok_status();
 }

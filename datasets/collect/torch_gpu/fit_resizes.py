@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits the law of opmodel/model/laws/serial_images.cc for linear resizing of images.
+"""Fits the law of opmodel/model/laws/torch/serial_images.cc for linear resizing of images.
 
     fit_resizes.py OPS.csv.gz... [--clock GHz] [--units N] [--cache MB] [--launch US]
 

@@ -20,7 +20,7 @@
 #include "opmodel/features/conv_gradient.h"
 #include "opmodel/features/op_geometry.h"
 #include "opmodel/features/roofline.h"
-#include "opmodel/model/laws/depthwise_kernels.h"
+#include "opmodel/model/laws/torch/depthwise_kernels.h"
 #include "opmodel/model/laws/layout_time.h"
 
 namespace dfsim::inline opmodel {
@@ -116,6 +116,18 @@ double layer_norm_rows_us(const OpDescriptor& op, const DeviceSpec& device) {
          rows * kRowCycles / device.clock_hz * kUsPerSecond;
 }
 
+// The least time of the gradients of another normalisation: sums for scale and offset read the
+// gradient and the input again, unless the cache still holds them.
+double second_read_us(const OpDescriptor& op, const DeviceSpec& device) {
+  const double bandwidth = with_sustained_rates(device).memory_bytes_per_s;
+  const double bytes = extents_product(op.input_extents[1], 0, op.input_extents[1].size()) *
+                       dtype_bits(op.input_dtypes[1]) / 8.0;
+  if (bandwidth <= 0 || 2 * bytes < static_cast<double>(device.l2_bytes)) {
+    return 0;
+  }
+  return 5 * bytes / bandwidth * kUsPerSecond;
+}
+
 // The time of a grouped convolution's gradient that a model prices as the convolution in `time_us`.
 double grouped_gradient_us(const OpDescriptor& op, const OpGeometry& forward,
                            const DeviceSpec& device, double time_us) {
@@ -199,8 +211,11 @@ void apply_training_kernel(const OpDescriptor& op, const DeviceSpec& device,
   }
   if (const double time_us = batch_norm_training_us(op, device); time_us > 0) {
     set_prior(time_us, kChannelSpread, cost);
-  } else if (is_of(op, "LayerNormalization") && op.input_extents.size() > 1) {
-    const double least_us = layer_norm_rows_us(op, device);
+  } else if (op.op_type == kNormGrad && op.input_extents.size() > 1 &&
+             op.input_dtypes.size() > 1) {
+    const double rows_us =
+        is_of(op, "LayerNormalization") ? layer_norm_rows_us(op, device) : 0;
+    const double least_us = std::max(rows_us, second_read_us(op, device));
     if (least_us * kNsPerUs > static_cast<double>(cost->time_ns)) {
       set_prior(least_us, kRowSpread, cost);
     }

@@ -1,5 +1,5 @@
 // Linear resizing by a kernel that walks through channels: the law by hand.
-#include "opmodel/model/laws/serial_images.h"
+#include "opmodel/model/laws/torch/serial_images.h"
 
 #include <catch2/catch.hpp>
 

@@ -3,7 +3,7 @@
 // strides the image's gradient divides in every step. Their rates are multiply-adds per cycle and
 // unit, whatever the board. The third one has a block per weight: a warp takes every sixteenth
 // image, 32 results per step.
-#include "opmodel/model/laws/depthwise_kernels.h"
+#include "opmodel/model/laws/torch/depthwise_kernels.h"
 
 #include <algorithm>
 #include <cmath>

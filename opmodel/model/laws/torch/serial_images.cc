@@ -1,7 +1,7 @@
 // Each step of a thread waits for the loads of one channel, so a channel costs a latency: that of
 // the last-level cache, or of the memory where the images do not fit into it. Four blocks of 256
 // threads share a unit. More pixels than these threads take another walk.
-#include "opmodel/model/laws/serial_images.h"
+#include "opmodel/model/laws/torch/serial_images.h"
 
 #include <algorithm>
 #include <cmath>
