@@ -1,6 +1,10 @@
 // Operators join the kernel of a producer one after the other, in the order of the step. Two
 // kernels become one if no operator outside reads from the joint kernel before its last operator:
 // whatever comes later cannot be an operand of it, so the graph stays free of cycles.
+//
+// A batch normalisation with its own statistics is split first: sums by channel, a kernel that may
+// contain what makes its operand, and arithmetic by element, which joins what follows. Its
+// gradients likewise.
 #include "graphs/training/step_kernels.h"
 
 #include <algorithm>
@@ -14,6 +18,7 @@
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "graphs/ops/op_def.h"
 #include "graphs/passes/editable_graph.h"
+#include "graphs/passes/origins.h"
 #include "graphs/training/training_parts.h"
 
 namespace dfsim::inline graphs {
@@ -22,14 +27,21 @@ namespace {
 constexpr std::string_view kPointwise = "pointwise";
 constexpr std::string_view kReduction = "reduction";
 
+constexpr std::string_view kNorm = "norm";
+// By channel, over all of the batch: what reads the sums has to wait for the whole kernel.
+constexpr std::string_view kChannelSums = "sums";
+
 bool copies_elements(const Op& op) {
-  return (op.op_type == "Transpose" && op.domain.empty()) ||
+  return ((op.op_type == "Transpose" || op.op_type == "Expand") && op.domain.empty()) ||
          (op.op_type == "contiguous" && op.domain == kAten);
 }
 
-bool is_batch_norm(const Op& op) {
-  return op.op_type == "BatchNormalization" ||
-         op.attributes.string_or("of", "") == "BatchNormalization";
+bool has_own_statistics(const Op& op) {
+  return op.op_type == "BatchNormalization" && op.attributes.int_or(kOwnStatistics, 0) != 0;
+}
+
+bool is_batch_norm_gradient(const Op& op) {
+  return op.op_type == "NormGrad" && op.attributes.string_or("of", "") == "BatchNormalization";
 }
 
 // The compiled operator that `op` can become part of; "" for what stays a call.
@@ -41,9 +53,9 @@ std::string_view kernel_type(const Op& op) {
     case OpClass::kSoftmax:
       return "softmax";
     case OpClass::kNorm:
-      return is_batch_norm(op) ? "" : "norm";
+      return op.op_type == "BatchNormalization" ? kPointwise : kNorm;
     case OpClass::kReduce:
-      return kReduction;
+      return op.attributes.int_or("channel_sums", 0) != 0 ? kChannelSums : kReduction;
     default:
       return "";
   }
@@ -62,6 +74,9 @@ class StepFuser {
   explicit StepFuser(const Graph& step) : graph_(step) {}
 
   StatusOr<Graph> run() {
+    for (const OpId id : graph_.ops()) {
+      split_batch_norm(id);
+    }
     order_ = graph_.ops();
     size_t most = 0;
     for (const OpId id : order_) {
@@ -93,6 +108,53 @@ class StepFuser {
     return id.valid() && graph_.shape(id).is_static() ? graph_.shape(id).elements().value() : 0;
   }
 
+  Op compiled(std::string_view type, TrainingPass pass) const {
+    Op fused;
+    fused.domain = kCompiled;
+    fused.op_type = type;
+    fused.version = 1;
+    fused.attributes.set(std::string(kPassAttribute), static_cast<int64_t>(pass));
+    return fused;
+  }
+
+  // Sums over batch and pixels of `inputs`, each a value per channel.
+  void add_channel_sums(const Op& op, std::vector<TensorId> inputs, std::vector<TensorId> sums) {
+    Op added = compiled(kReduction, training_pass(op));
+    added.attributes.set("channel_sums", int64_t{1});
+    added.name = op.name + "/sums";
+    added.attributes.set("flops", 4 * elements(inputs[0]));
+    added.inputs = std::move(inputs);
+    added.outputs = std::move(sums);
+    set_origins(&added, origins_of(op));
+    graph_.add_op(std::move(added));
+  }
+
+  void split_batch_norm(OpId id) {
+    const Op op = graph_.op(id);
+    if (has_own_statistics(op) && op.inputs.size() >= 2) {
+      const TensorId statistics = graph_.add_tensor(op.name + "/statistics", DType::kFloat32,
+                                                    graph_.shape(op.inputs[1]));
+      add_channel_sums(op, {op.inputs[0]}, {statistics});
+      replace(id, {op.inputs[0], statistics}, {op.outputs[0]});
+    } else if (is_batch_norm_gradient(op) && op.outputs.size() > 1) {
+      std::vector<TensorId> operands(op.inputs);
+      operands.insert(operands.end(), op.outputs.begin() + 1, op.outputs.end());
+      const std::vector<TensorId> sums(op.outputs.begin() + 1, op.outputs.end());
+      const TensorId result = op.outputs[0];
+      replace(id, std::move(operands), {result});
+      add_channel_sums(op, {op.inputs[0], op.inputs[1]}, sums);
+    }
+  }
+
+  // The arithmetic by element that is left of a normalisation.
+  void replace(OpId id, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
+    Op left = compiled(kPointwise, training_pass(graph_.op(id)));
+    left.inputs = std::move(inputs);
+    left.outputs = std::move(outputs);
+    left.attributes.set("flops", 4 * elements(left.outputs[0]));
+    graph_.fuse({id}, std::move(left));
+  }
+
   size_t kernel_of(OpId id) const { return id.valid() ? kernel_of_[id.index()] : kNone; }
 
   void start_kernel(OpId id) {
@@ -102,7 +164,8 @@ class StepFuser {
       return;
     }
     // A reduction walks over its operand, everything else over its result.
-    const TensorId walked = type == kReduction ? op.inputs[0] : op.outputs[0];
+    const bool sums = type == kReduction || type == kChannelSums;
+    const TensorId walked = sums ? op.inputs[0] : op.outputs[0];
     if (elements(walked) <= 0) {
       return;
     }
@@ -144,7 +207,7 @@ class StepFuser {
   bool fits(const Kernel& producer, const Kernel& reader, TensorId between, size_t reader_id) const {
     const bool one_is_plain = producer.type == kPointwise || reader.type == kPointwise;
     if (!one_is_plain || producer.pass != reader.pass || producer.type == kReduction ||
-        producer.elements != reader.elements || elements(between) != reader.elements) {
+        producer.type == kChannelSums || producer.elements != reader.elements || elements(between) != reader.elements) {
       return false;
     }
     return reader.type != kReduction || only_reader(between, reader_id);
@@ -174,6 +237,9 @@ class StepFuser {
   }
 
   int64_t flops(const Op& op) const {
+    if (op.domain == kCompiled) {
+      return op.attributes.int_or("flops", 0);
+    }
     const OpDef* def = find_op_def(op.domain, op.op_type);
     const double each = def != nullptr && def->flops_per_element > 0 ? def->flops_per_element : 2;
     const auto count =
@@ -197,14 +263,6 @@ class StepFuser {
     });
   }
 
-  Op compiled(std::string_view type, TrainingPass pass) const {
-    Op fused;
-    fused.domain = kCompiled;
-    fused.op_type = type;
-    fused.attributes.set(std::string(kPassAttribute), static_cast<int64_t>(pass));
-    return fused;
-  }
-
   // The sums for scale and offset, which walk along rows, are a kernel of their own.
   void emit_parameter_sums(const Op& norm, TrainingPass pass) {
     Op sums = compiled(kReduction, pass);
@@ -219,7 +277,7 @@ class StepFuser {
 
   void emit(const Kernel& kernel) {
     const size_t self = kernel_of(kernel.ops.front());
-    Op fused = compiled(kernel.type, kernel.pass);
+    Op fused = compiled(kernel.type == kChannelSums ? kReduction : kernel.type, kernel.pass);
     std::vector<TensorId> made;
     std::vector<Op> norms;
     int64_t total = 0;

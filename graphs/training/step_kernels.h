@@ -4,8 +4,8 @@
 //   fused once it is complete. Elementwise operators, casts, dropouts and copies into another
 //   layout become part of a kernel with the softmax or normalisation, or the gradient of one,
 //   before or after them, if they have as many elements. A kernel writes what others read of the
-//   operators in it, the backward pass above all; dropout's masks are made again from a seed.
-//   Batch normalisation in training stays as it is: its kernels have laws of their own.
+//   operators in it, the backward pass above all; dropout's masks are made again from a seed. Batch
+//   normalisation becomes sums by channel and arithmetic by element, as do its gradients.
 // Paper: Ansel et al. 2024 (doi:10.1145/3620665.3640366), section 4.
 #pragma once
 
