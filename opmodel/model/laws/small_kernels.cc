@@ -19,6 +19,8 @@ namespace {
 constexpr double kLongestUs = 200;
 // Kernels that take longer on the known board are work more than latency.
 constexpr double kSmallUs = 10;
+// And beyond this one, they occupy all of its units.
+constexpr double kBusyUs = 40;
 // No kernel is shorter than this many cycles, wherever its data are.
 constexpr double kLeastCycles = 2000;
 // Four fifths of an H200's small kernels are within 1.3 of what the H100's tell
@@ -102,7 +104,8 @@ void set_carried_over(double time_us, const OpGeometry& geometry, OpCost* cost) 
   cost->source = CostSource::kPrior;
 }
 
-// Slower boards may run a kernel with a larger share of their rates, so this says nothing of them.
+// Slower boards may run a kernel with a larger share of their rates. A convolution that keeps the
+// known board busy for long has no more to gain there than the rate that they lose least in.
 double least_carried_us(const OpCost& reference, const OpGeometry& geometry,
                         const DeviceSpec& known, const DeviceSpec& device) {
   if (carried_over_us(reference, geometry, known, device) <= 0) {
@@ -117,9 +120,11 @@ double least_carried_us(const OpCost& reference, const OpGeometry& geometry,
   const double known_rate = a.peak_flops_per_s(geometry.dtype, products);
   const double rate =
       known_rate > 0 ? b.peak_flops_per_s(geometry.dtype, products) / known_rate : 0;
-  return std::min({bandwidth, units, rate}) >= 1
-             ? us_of(reference) / std::max({bandwidth, units, rate})
-             : 0;
+  const double most = std::max({bandwidth, units, rate});
+  const bool slower =
+      most <= 1 && geometry.family == Family::kConv && geometry.kind.starts_with("dense") &&
+      us_of(reference) > kBusyUs;
+  return std::min({bandwidth, units, rate}) >= 1 || slower ? us_of(reference) / most : 0;
 }
 
 void lift_to_least(double least_us, OpCost* cost) {
