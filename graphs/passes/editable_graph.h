@@ -95,6 +95,9 @@ class EditableGraph {
 
   // Adds the operator; class and version by its domain. The new outputs have no producer yet.
   OpId add_op(Op op);
+  // The operator stays even if nothing reads its results, as those without readers from the
+  // beginning do.
+  void keep_unread(OpId id) { mark_unread(op(id)); }
   void remove_op(OpId id);
   void set_input(OpId id, size_t input, TensorId tensor);
   // Adds optional inputs that are left out until the operator has `count`.

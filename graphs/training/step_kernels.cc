@@ -2,15 +2,17 @@
 // kernels become one if no operator outside reads from the joint kernel before its last operator:
 // whatever comes later cannot be an operand of it, so the graph stays free of cycles.
 //
-// A batch normalisation with its own statistics is split first: sums by channel, a kernel that may
-// contain what makes its operand, and arithmetic by element, which joins what follows. Its
-// gradients likewise.
+// Normalisations are split first. A batch normalisation with its own statistics: sums by channel, a
+// kernel that may contain what makes its operand, and arithmetic by element, which joins what
+// follows; the same with gradients. Gradients of other normalisations: that of the operand goes
+// along rows, the sums for scale and offset across them.
 #include "graphs/training/step_kernels.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,7 @@ constexpr std::string_view kReduction = "reduction";
 constexpr std::string_view kNorm = "norm";
 // By channel, over all of the batch: what reads the sums has to wait for the whole kernel.
 constexpr std::string_view kChannelSums = "sums";
+constexpr std::string_view kByChannel = "by_channel";  // attribute of a reduction
 
 bool copies_elements(const Op& op) {
   return ((op.op_type == "Transpose" || op.op_type == "Expand") && op.domain.empty()) ||
@@ -40,8 +43,8 @@ bool has_own_statistics(const Op& op) {
   return op.op_type == "BatchNormalization" && op.attributes.int_or(kOwnStatistics, 0) != 0;
 }
 
-bool is_batch_norm_gradient(const Op& op) {
-  return op.op_type == "NormGrad" && op.attributes.string_or("of", "") == "BatchNormalization";
+bool is_norm_gradient(const Op& op) {
+  return op.op_type == "NormGrad" && op.domain == kTrainingDomain && op.outputs.size() > 1;
 }
 
 // The compiled operator that `op` can become part of; "" for what stays a call.
@@ -55,7 +58,7 @@ std::string_view kernel_type(const Op& op) {
     case OpClass::kNorm:
       return op.op_type == "BatchNormalization" ? kPointwise : kNorm;
     case OpClass::kReduce:
-      return op.attributes.int_or("channel_sums", 0) != 0 ? kChannelSums : kReduction;
+      return op.attributes.int_or(kByChannel, 0) != 0 ? kChannelSums : kReduction;
     default:
       return "";
   }
@@ -75,7 +78,7 @@ class StepFuser {
 
   StatusOr<Graph> run() {
     for (const OpId id : graph_.ops()) {
-      split_batch_norm(id);
+      split_norm(id);
     }
     order_ = graph_.ops();
     size_t most = 0;
@@ -117,41 +120,46 @@ class StepFuser {
     return fused;
   }
 
-  // Sums over batch and pixels of `inputs`, each a value per channel.
-  void add_channel_sums(const Op& op, std::vector<TensorId> inputs, std::vector<TensorId> sums) {
+  // Sums of `inputs` across rows or, by channel, over batch and pixels.
+  void add_sums(const Op& op, bool by_channel, std::vector<TensorId> inputs,
+                std::vector<TensorId> sums) {
     Op added = compiled(kReduction, training_pass(op));
-    added.attributes.set("channel_sums", int64_t{1});
+    if (by_channel) {
+      added.attributes.set(std::string(kByChannel), int64_t{1});
+    }
     added.name = op.name + "/sums";
     added.attributes.set("flops", 4 * elements(inputs[0]));
     added.inputs = std::move(inputs);
     added.outputs = std::move(sums);
     set_origins(&added, origins_of(op));
-    graph_.add_op(std::move(added));
+    graph_.keep_unread(graph_.add_op(std::move(added)));
   }
 
-  void split_batch_norm(OpId id) {
+  void split_norm(OpId id) {
     const Op op = graph_.op(id);
     if (has_own_statistics(op) && op.inputs.size() >= 2) {
-      const TensorId statistics = graph_.add_tensor(op.name + "/statistics", DType::kFloat32,
-                                                    graph_.shape(op.inputs[1]));
-      add_channel_sums(op, {op.inputs[0]}, {statistics});
-      replace(id, {op.inputs[0], statistics}, {op.outputs[0]});
-    } else if (is_batch_norm_gradient(op) && op.outputs.size() > 1) {
-      std::vector<TensorId> operands(op.inputs);
-      operands.insert(operands.end(), op.outputs.begin() + 1, op.outputs.end());
+      const TensorId statistics =
+          graph_.add_tensor(op.name + "/statistics", DType::kFloat32, graph_.shape(op.inputs[1]));
+      replace(id, kPointwise, {op.inputs[0], statistics}, op.outputs[0]);
+      add_sums(op, true, {op.inputs[0]}, {statistics});
+    } else if (is_norm_gradient(op)) {
+      const bool by_channel = op.attributes.string_or("of", "") == "BatchNormalization";
       const std::vector<TensorId> sums(op.outputs.begin() + 1, op.outputs.end());
-      const TensorId result = op.outputs[0];
-      replace(id, std::move(operands), {result});
-      add_channel_sums(op, {op.inputs[0], op.inputs[1]}, sums);
+      std::vector<TensorId> operands(op.inputs);
+      if (by_channel) {
+        operands.insert(operands.end(), sums.begin(), sums.end());
+      }
+      replace(id, by_channel ? kPointwise : kNorm, std::move(operands), op.outputs[0]);
+      add_sums(op, by_channel, {op.inputs[0], op.inputs[1]}, sums);
     }
   }
 
-  // The arithmetic by element that is left of a normalisation.
-  void replace(OpId id, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
-    Op left = compiled(kPointwise, training_pass(graph_.op(id)));
+  // Leaves arithmetic of a normalisation, by element or along rows.
+  void replace(OpId id, std::string_view type, std::vector<TensorId> inputs, TensorId result) {
+    Op left = compiled(type, training_pass(graph_.op(id)));
     left.inputs = std::move(inputs);
-    left.outputs = std::move(outputs);
-    left.attributes.set("flops", 4 * elements(left.outputs[0]));
+    left.outputs = {result};
+    left.attributes.set("flops", 4 * elements(result));
     graph_.fuse({id}, std::move(left));
   }
 
@@ -159,6 +167,9 @@ class StepFuser {
 
   void start_kernel(OpId id) {
     const Op& op = graph_.op(id);
+    if (op.op_type == "Dropout" && op.outputs.size() > 1) {
+      masks_.insert(op.outputs[1]);
+    }
     const std::string_view type = kernel_type(op);
     if (type.empty() || op.inputs.empty() || op.outputs.empty()) {
       return;
@@ -173,11 +184,7 @@ class StepFuser {
     kernels_.push_back({{id}, type, training_pass(op), elements(walked), position_[id.index()]});
   }
 
-  bool is_mask(TensorId id) const {
-    const OpId producer = graph_.producer(id);
-    return producer.valid() && graph_.op(producer).op_type == "Dropout" &&
-           graph_.op(producer).outputs.size() > 1 && graph_.op(producer).outputs[1] == id;
-  }
+  bool is_mask(TensorId id) const { return masks_.contains(id); }
 
   // Nothing outside reads from either kernel before `last`.
   bool stays_acyclic(size_t a, size_t b, size_t last) const {
@@ -204,10 +211,12 @@ class StepFuser {
   }
 
   // Sums over rows walk in another order than what else reads their operand.
-  bool fits(const Kernel& producer, const Kernel& reader, TensorId between, size_t reader_id) const {
+  bool fits(const Kernel& producer, const Kernel& reader, TensorId between,
+            size_t reader_id) const {
     const bool one_is_plain = producer.type == kPointwise || reader.type == kPointwise;
     if (!one_is_plain || producer.pass != reader.pass || producer.type == kReduction ||
-        producer.type == kChannelSums || producer.elements != reader.elements || elements(between) != reader.elements) {
+        producer.type == kChannelSums || producer.elements != reader.elements ||
+        elements(between) != reader.elements) {
       return false;
     }
     return reader.type != kReduction || only_reader(between, reader_id);
@@ -253,47 +262,29 @@ class StepFuser {
     }
   }
 
+  // Results that nothing reads, as gradients without an optimiser, count as read.
   bool read_outside(TensorId id, size_t kernel) const {
     const auto readers = graph_.readers(id);
-    return graph_.tensor(id).is_output || std::any_of(readers.begin(), readers.end(), [&](OpId r) {
-      const size_t of_reader = kernel_of(r);
-      const bool makes_again =
-          is_mask(id) && of_reader != kNone && kernels_[of_reader].ops.size() > 1;
-      return of_reader != kernel && !makes_again;
-    });
-  }
-
-  // The sums for scale and offset, which walk along rows, are a kernel of their own.
-  void emit_parameter_sums(const Op& norm, TrainingPass pass) {
-    Op sums = compiled(kReduction, pass);
-    sums.name = norm.name + "/sums";
-    sums.inputs = {norm.inputs[0], norm.inputs[1]};
-    for (size_t o = 1; o < norm.outputs.size(); ++o) {
-      add_once(norm.outputs[o], &sums.outputs);
+    if (graph_.tensor(id).is_output || (readers.empty() && !is_mask(id))) {
+      return true;
     }
-    sums.attributes.set("flops", 4 * elements(norm.inputs[0]));
-    graph_.add_op(std::move(sums));
+    return std::any_of(readers.begin(), readers.end(), [&](OpId reader) {
+      const size_t other = kernel_of(reader);
+      const bool makes_again = is_mask(id) && other != kNone && kernels_[other].ops.size() > 1;
+      return other != kernel && !makes_again;
+    });
   }
 
   void emit(const Kernel& kernel) {
     const size_t self = kernel_of(kernel.ops.front());
     Op fused = compiled(kernel.type == kChannelSums ? kReduction : kernel.type, kernel.pass);
     std::vector<TensorId> made;
-    std::vector<Op> norms;
     int64_t total = 0;
     for (const OpId id : kernel.ops) {
       const Op& op = graph_.op(id);
       total += flops(op);
       made.insert(made.end(), op.outputs.begin(), op.outputs.end());
-      if (op.op_type == "NormGrad" && op.outputs.size() > 1) {
-        norms.push_back(op);
-      }
     }
-    const auto is_sum = [&norms](TensorId id) {
-      return std::any_of(norms.begin(), norms.end(), [id](const Op& norm) {
-        return std::find(norm.outputs.begin() + 1, norm.outputs.end(), id) != norm.outputs.end();
-      });
-    };
     for (const OpId id : kernel.ops) {
       const Op& op = graph_.op(id);
       for (const TensorId input : op.inputs) {
@@ -303,14 +294,9 @@ class StepFuser {
         }
       }
       for (const TensorId output : op.outputs) {
-        if (output.valid() && !is_sum(output) && read_outside(output, self)) {
+        if (output.valid() && read_outside(output, self)) {
           add_once(output, &fused.outputs);
         }
-      }
-    }
-    for (const Op& norm : norms) {
-      if (std::find(made.begin(), made.end(), norm.inputs[0]) != made.end()) {
-        add_once(norm.inputs[0], &fused.outputs);
       }
     }
     if (fused.outputs.empty() || fused.inputs.empty()) {
@@ -318,9 +304,6 @@ class StepFuser {
     }
     fused.attributes.set("flops", total);
     graph_.fuse(kernel.ops, std::move(fused));
-    for (const Op& norm : norms) {
-      emit_parameter_sums(norm, kernel.pass);
-    }
   }
 
   EditableGraph graph_;
@@ -328,6 +311,7 @@ class StepFuser {
   std::vector<size_t> position_;   // by operator
   std::vector<size_t> kernel_of_;  // by operator; kNone: a call
   std::vector<Kernel> kernels_;
+  std::unordered_set<TensorId> masks_;
 };
 
 }  // namespace

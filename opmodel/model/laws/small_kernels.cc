@@ -19,8 +19,9 @@ namespace {
 constexpr double kLongestUs = 200;
 // Kernels that take longer on the known board are work more than latency.
 constexpr double kSmallUs = 10;
-// And beyond this one, they occupy all of its units.
-constexpr double kBusyUs = 40;
+// Results of a block in most products and convolutions, rows and columns.
+constexpr double kBlockRows = 128;
+constexpr double kBlockColumns = 64;
 // No kernel is shorter than this many cycles, wherever its data are.
 constexpr double kLeastCycles = 2000;
 // Four fifths of an H200's small kernels are within 1.3 of what the H100's tell
@@ -31,6 +32,14 @@ constexpr std::string_view kDepthwise = "depthwise";
 double roofline_us(const OpGeometry& geometry, const DeviceSpec& device) {
   const Roofline roofline = roofline_of(geometry, with_sustained_rates(device), 0);
   return std::max(roofline.compute_us, roofline.memory_us);
+}
+
+// Blocks fill the board's units more than twice.
+bool fills(const OpGeometry& geometry, const DeviceSpec& device) {
+  const auto& d = geometry.dims;
+  const double rows = d[dim::kBatch] * d[dim::kOH] * d[dim::kOW];
+  return std::ceil(rows / kBlockRows) * std::ceil(d[dim::kO] / kBlockColumns) >
+         2 * device.compute_units;
 }
 
 double us_of(const OpCost& cost) { return static_cast<double>(cost.time_ns) / kNsPerUs; }
@@ -104,8 +113,8 @@ void set_carried_over(double time_us, const OpGeometry& geometry, OpCost* cost) 
   cost->source = CostSource::kPrior;
 }
 
-// Slower boards may run a kernel with a larger share of their rates. A convolution that keeps the
-// known board busy for long has no more to gain there than the rate that they lose least in.
+// Slower boards may run a kernel with a larger share of their rates. A dense convolution that fills
+// the known board, however, loses at least what they lose least in.
 double least_carried_us(const OpCost& reference, const OpGeometry& geometry,
                         const DeviceSpec& known, const DeviceSpec& device) {
   if (carried_over_us(reference, geometry, known, device) <= 0) {
@@ -121,9 +130,8 @@ double least_carried_us(const OpCost& reference, const OpGeometry& geometry,
   const double rate =
       known_rate > 0 ? b.peak_flops_per_s(geometry.dtype, products) / known_rate : 0;
   const double most = std::max({bandwidth, units, rate});
-  const bool slower =
-      most <= 1 && geometry.family == Family::kConv && geometry.kind.starts_with("dense") &&
-      us_of(reference) > kBusyUs;
+  const bool slower = most <= 1 && geometry.family == Family::kConv &&
+                      geometry.kind.starts_with("dense") && fills(geometry, known);
   return std::min({bandwidth, units, rate}) >= 1 || slower ? us_of(reference) / most : 0;
 }
 

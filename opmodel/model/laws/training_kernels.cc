@@ -20,8 +20,8 @@
 #include "opmodel/features/conv_gradient.h"
 #include "opmodel/features/op_geometry.h"
 #include "opmodel/features/roofline.h"
-#include "opmodel/model/laws/torch/depthwise_kernels.h"
 #include "opmodel/model/laws/layout_time.h"
+#include "opmodel/model/laws/torch/depthwise_kernels.h"
 
 namespace dfsim::inline opmodel {
 
@@ -211,10 +211,8 @@ void apply_training_kernel(const OpDescriptor& op, const DeviceSpec& device,
   }
   if (const double time_us = batch_norm_training_us(op, device); time_us > 0) {
     set_prior(time_us, kChannelSpread, cost);
-  } else if (op.op_type == kNormGrad && op.input_extents.size() > 1 &&
-             op.input_dtypes.size() > 1) {
-    const double rows_us =
-        is_of(op, "LayerNormalization") ? layer_norm_rows_us(op, device) : 0;
+  } else if (op.op_type == kNormGrad && op.input_extents.size() > 1 && op.input_dtypes.size() > 1) {
+    const double rows_us = is_of(op, "LayerNormalization") ? layer_norm_rows_us(op, device) : 0;
     const double least_us = std::max(rows_us, second_read_us(op, device));
     if (least_us * kNsPerUs > static_cast<double>(cost->time_ns)) {
       set_prior(least_us, kRowSpread, cost);

@@ -35,6 +35,18 @@ TEST_CASE("LayoutTime: image and result pass memory once more, in and out") {
   CHECK(layout_us(conv("Conv", DType::kTFloat32, 3, "1")) == Approx(0.8 * 2 * pass_us));
 }
 
+TEST_CASE("LayoutTime: a gradient converts the rest of both") {
+  DeviceSpec gpu;
+  gpu.type = DeviceType::kGpu;
+  gpu.memory_bytes_per_s = 1e9;
+  gpu.sustained_memory_bytes_per_s = 8e8;
+  const double pass_us = 2.0 * 2 * (64 + 32) * 100 * 2 / 800;
+  OpDescriptor op = conv("Conv", DType::kFloat16, 1, "1");
+  CHECK(gradient_conversion_us(op, geometry_of(op), gpu) == Approx(0.75 * pass_us));
+  op.attributes = "channels_last=1;" + op.attributes;
+  CHECK(gradient_conversion_us(op, geometry_of(op), gpu) == 0);
+}
+
 TEST_CASE("LayoutTime: fp32, depthwise and fused convolutions keep their layout") {
   CHECK(layout_us(conv("Conv", DType::kFloat32, 3, "1")) == 0);
   CHECK(layout_us(conv("Conv", DType::kFloat16, 3, "64")) == 0);

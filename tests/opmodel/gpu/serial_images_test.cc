@@ -70,6 +70,24 @@ TEST_CASE("Serial images: a measured time stays, as do other kernels and devices
   CHECK(after_law(resize_to(32), without_clock).time_ns == 7);
 }
 
+TEST_CASE("Serial images: other kernels resemble elementwise ones, unless rows are about them") {
+  OpDescriptor plain = resize_to(32);
+  remove_serial_mark(&plain);
+  CHECK(resizes_in_parallel(plain));
+  CHECK_FALSE(resizes_in_parallel(resize_to(32)));
+  const std::vector<OpDescriptor> ops = {plain};
+  CHECK(as_learned(ModelManifest(), ops, DeviceType::kGpu)[0].op_type == "compiled.pointwise");
+  CHECK(as_learned(ModelManifest(), ops, DeviceType::kCpu).empty());
+  ModelManifest knows;
+  knows.parts.resize(1);
+  knows.parts[0].forms = {{"Resize linear half_pixel float16", 100}};
+  CHECK(as_learned(knows, ops, DeviceType::kGpu)[0].op_type == "Resize");
+  CHECK(after_law(plain, resize_board()).high_ns == 14);
+  OpDescriptor nearest = plain;
+  nearest.attributes = "coordinates=asymmetric;mode=nearest";
+  CHECK_FALSE(resizes_in_parallel(nearest));
+}
+
 TEST_CASE("Serial images: a model is asked without the mark, which no profile has") {
   const std::vector<OpDescriptor> ops = {resize_to(32)};
   const std::vector<OpDescriptor> learned = as_learned(ModelManifest(), ops, DeviceType::kGpu);

@@ -144,6 +144,22 @@ TEST_CASE("torch-strides: a Transpose that copies leaves plain strides") {
   CHECK(marked_convs(graph.after({"torch-strides"})) == 0);  // without torch-views, each copies
 }
 
+TEST_CASE(
+    "torch-strides: tokens that become an image are resized by the kernel for channels last") {
+  const auto marked = [](const std::string& image) {
+    PassCase graph = tokens_as_image();
+    graph.input("x", {2, 16, 8, 8});
+    graph.ints("sizes", {2, 16, 12, 12});
+    graph.op("Resize", {image, "", "", "sizes"}, "y", {{"mode", std::string("linear")}});
+    graph.output("y");
+    const Graph& result = graph.after({"torch-views", "aten-resize", "torch-strides"});
+    return std::ranges::any_of(
+        result.ops(), [](const Op& op) { return op.attributes.int_or("serial_images", 0) == 1; });
+  };
+  CHECK(marked("x"));
+  CHECK_FALSE(marked("image"));
+}
+
 TEST_CASE("aten-resize: marks linear resizing of images alone") {
   const auto marked = [](const PassCase::Attributes& attributes) {
     PassCase graph;

@@ -35,9 +35,10 @@ constexpr WindowRates kForward = {0.5, 3.6, 5.8, 6.1, 4.6};
 constexpr WindowRates kForwardStrided = {0.5, 2.9, 5.2, 4.2, 3.5};
 constexpr WindowRates kImage = {0.54, 2.1, 5.6, 4.0, 4.2};
 constexpr WindowRates kImageStrided = {0.5, 0.53, 1.1, 0.78, 0.6};
-// cuDNN's gradients in 16 bits.
+// cuDNN's gradients in fp16.
 constexpr WindowRates kImage16 = {1.8, 10.2, 9.6, 9.6, 9.6};
 constexpr WindowRates kFilter16 = {1.0, 5.0, 12.0, 12.0, 12.0};
+constexpr double kFilter16Strided = 5.0;  // 5x5
 
 // A filter's gradient: cycles of a unit per step of a warp, and of a block per step of its warps.
 constexpr double kStepCycles = 12.0;
@@ -71,16 +72,15 @@ Window window_of(const OpDescriptor& forward, const OpGeometry& geometry) {
           dilations.find_first_not_of("1,") != std::string_view::npos};
 }
 
-// PyTorch hands 16-bit operands with square windows of up to five to cuDNN.
+// PyTorch hands fp16, but not bf16, with square windows of up to five to cuDNN.
 bool cudnn_has(const Window& window, DType dtype) {
-  return dtype_bits(dtype) <= 16 && window.square && !window.dilated && window.side <= 5;
+  return dtype == DType::kFloat16 && window.square && !window.dilated && window.side <= 5;
 }
 
 double filter_cycles(const OpGeometry& geometry, double units) {
   const auto& d = geometry.dims;
   const double blocks = d[dim::kO] * d[dim::kKH] * d[dim::kKW];
-  const double per_image =
-      std::ceil(d[dim::kOH] * d[dim::kOW] / kWarpSize) + kStepsPerImage;
+  const double per_image = std::ceil(d[dim::kOH] * d[dim::kOW] / kWarpSize) + kStepsPerImage;
   const double steps = blocks * d[dim::kBatch] * per_image;
   return std::max(steps * kStepCycles / units,
                   std::ceil(d[dim::kBatch] / kWarps) * per_image * kLatencyCycles);
@@ -89,6 +89,9 @@ double filter_cycles(const OpGeometry& geometry, double units) {
 double rate_of(Pass pass, const Window& window, bool cudnn) {
   if (pass == Pass::kForward) {
     return cudnn ? 0 : (window.strided ? kForwardStrided : kForward).of(window.side);
+  }
+  if (pass == Pass::kFilter && window.strided) {
+    return cudnn && window.side > 3 ? kFilter16Strided : 0;
   }
   if (pass == Pass::kFilter) {
     return cudnn ? kFilter16.of(window.side) : 0;

@@ -43,8 +43,7 @@ double group_norm_us(const OpDescriptor& op, const DeviceSpec& device) {
   const double lone =
       std::clamp(kCyclesAtShare + kCyclesPerDoubling * std::log2(share / kLoneShare),
                  kLeastLoneCycles, kMostLoneCycles);
-  const double cycles =
-      elements * std::max(lone, kBusyCycles * blocks / device.compute_units);
+  const double cycles = elements * std::max(lone, kBusyCycles * blocks / device.compute_units);
   const double pass_us = bytes / bandwidth * kUsPerSecond;
   const double statistics_us = std::max(cycles / device.clock_hz * kUsPerSecond, pass_us);
   return static_cast<double>(device.launch_overhead_ns) / kNsPerUs + kLaunchesUs + statistics_us +

@@ -21,9 +21,9 @@ constexpr double kMemoryCycles = 820;
 // Shares of the cache that images and results take where the one latency ends and the other begins.
 constexpr double kCachedShare = 0.45;
 constexpr double kMemoryShare = 1.2;
-constexpr double kThreads = 256;  // of a block
-constexpr double kBlocks = 4;     // of a unit at a time
-constexpr double kSpread = 1.2;   // four fifths of the measured times are within it, each way
+constexpr double kThreads = 256;     // of a block
+constexpr double kBlocks = 4;        // of a unit at a time
+constexpr double kSpread = 1.2;      // four fifths of the measured times are within it, each way
 constexpr double kSlowerKernel = 2;  // than an elementwise one with as many bytes
 
 double pixels_of(const std::vector<int64_t>& image) {

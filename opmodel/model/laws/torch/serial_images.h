@@ -23,11 +23,11 @@ void remove_serial_mark(OpDescriptor* op);
 // of PyTorch have none.
 bool resizes_in_parallel(const OpDescriptor& op);
 
-// What resembles it: an elementwise kernel with the same image and result. O(rank).
+// An elementwise kernel with the same image and result, which resembles it. O(rank).
 OpDescriptor as_parallel_kernel(const OpDescriptor& op);
 
-// Replaces the cost of an operator with that mark on a GPU by that of the law, a prior, unless it was
-// measured. Leaves it where the device's clock or number of units is not known. The interval of
+// Replaces the cost of an operator with that mark on a GPU by that of the law, a prior, unless it
+// was measured. Leaves it where the device's clock or number of units is not known. The interval of
 // resizing in parallel has room for kernels of half the speed. O(1).
 void apply_serial_images(const OpDescriptor& op, const DeviceSpec& device, OpCost* cost);
 
