@@ -131,7 +131,8 @@ double least_carried_us(const OpCost& reference, const OpGeometry& geometry,
       known_rate > 0 ? b.peak_flops_per_s(geometry.dtype, products) / known_rate : 0;
   const double most = std::max({bandwidth, units, rate});
   const bool slower = most <= 1 && geometry.family == Family::kConv &&
-                      geometry.kind.starts_with("dense") && fills(geometry, known);
+                      geometry.kind.starts_with("dense") && dtype_bits(geometry.dtype) >= 16 &&
+                      fills(geometry, known);
   return std::min({bandwidth, units, rate}) >= 1 || slower ? us_of(reference) / most : 0;
 }
 
