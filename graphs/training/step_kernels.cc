@@ -80,6 +80,9 @@ class StepFuser {
     for (const OpId id : graph_.ops()) {
       split_norm(id);
     }
+    for (const OpId id : graph_.ops()) {
+      keep_narrow(id);
+    }
     order_ = graph_.ops();
     size_t most = 0;
     for (const OpId id : order_) {
@@ -92,8 +95,8 @@ class StepFuser {
     }
     for (const OpId id : order_) {
       start_kernel(id);
-      for (const TensorId input : graph_.op(id).inputs) {
-        join_producer(input, id);
+      for (size_t i = 0; i < graph_.op(id).inputs.size(); ++i) {
+        join_producer(id, i);
       }
     }
     for (const Kernel& kernel : kernels_) {
@@ -163,6 +166,68 @@ class StepFuser {
     graph_.fuse({id}, std::move(left));
   }
 
+  // The backward pass reads the 16-bit copy of a result that autocast makes, and casts it again.
+  void keep_narrow(OpId id) {
+    const Op& op = graph_.op(id);
+    if (op.op_type != "Cast" || training_pass(op) != TrainingPass::kForward) {
+      return;
+    }
+    const TensorId wide = op.inputs[0];
+    const TensorId narrow = op.outputs[0];
+    if (graph_.is_parameter(wide) || graph_.tensor(wide).dtype != DType::kFloat32 ||
+        dtype_bits(graph_.tensor(narrow).dtype) != 16) {
+      return;
+    }
+    const std::vector<OpId> readers(graph_.readers(wide).begin(), graph_.readers(wide).end());
+    for (const OpId reader : readers) {
+      if (training_pass(graph_.op(reader)) != TrainingPass::kBackward) {
+        continue;
+      }
+      for (size_t i = 0; i < graph_.op(reader).inputs.size(); ++i) {
+        if (graph_.op(reader).inputs[i] == wide) {
+          graph_.set_input(reader, i, narrow);
+        }
+      }
+    }
+  }
+
+  // Who reads the elements, through operators that move none.
+  std::vector<OpId> readers_of(TensorId id) const {
+    std::vector<OpId> found;
+    for (const OpId reader : graph_.readers(id)) {
+      const Op& op = graph_.op(reader);
+      if (op.op_class != OpClass::kView) {
+        found.push_back(reader);
+        continue;
+      }
+      for (const TensorId output : op.outputs) {
+        const std::vector<OpId> behind = readers_of(output);
+        found.insert(found.end(), behind.begin(), behind.end());
+      }
+    }
+    return found;
+  }
+
+  bool leaves_step(TensorId id) const {
+    const auto readers = graph_.readers(id);
+    return graph_.tensor(id).is_output || std::any_of(readers.begin(), readers.end(), [&](OpId r) {
+             const Op& op = graph_.op(r);
+             return op.op_class == OpClass::kView &&
+                    std::any_of(op.outputs.begin(), op.outputs.end(),
+                                [this](TensorId output) { return leaves_step(output); });
+           });
+  }
+
+  // The tensor whose elements `id` shows, all of them.
+  TensorId source_of(TensorId id) const {
+    while (id.valid() && graph_.producer(id).valid() &&
+           graph_.op(graph_.producer(id)).op_class == OpClass::kView &&
+           elements(graph_.op(graph_.producer(id)).inputs[0]) == elements(id)) {
+      id = graph_.op(graph_.producer(id)).inputs[0];
+    }
+    return id;
+  }
+
   size_t kernel_of(OpId id) const { return id.valid() ? kernel_of_[id.index()] : kNone; }
 
   void start_kernel(OpId id) {
@@ -191,7 +256,7 @@ class StepFuser {
     for (const size_t k : {a, b}) {
       for (const OpId id : kernels_[k].ops) {
         for (const TensorId output : graph_.op(id).outputs) {
-          for (const OpId reader : graph_.readers(output)) {
+          for (const OpId reader : readers_of(output)) {
             const size_t of_reader = kernel_of(reader);
             if (of_reader != a && of_reader != b && position_[reader.index()] < last) {
               return false;
@@ -204,10 +269,9 @@ class StepFuser {
   }
 
   bool only_reader(TensorId id, size_t kernel) const {
-    const auto readers = graph_.readers(id);
-    return !graph_.tensor(id).is_output && std::all_of(readers.begin(), readers.end(), [&](OpId r) {
-      return kernel_of(r) == kernel;
-    });
+    const std::vector<OpId> readers = readers_of(id);
+    return !leaves_step(id) && std::all_of(readers.begin(), readers.end(),
+                                           [&](OpId r) { return kernel_of(r) == kernel; });
   }
 
   // Sums over rows walk in another order than what else reads their operand.
@@ -222,7 +286,8 @@ class StepFuser {
     return reader.type != kReduction || only_reader(between, reader_id);
   }
 
-  void join_producer(TensorId input, OpId id) {
+  void join_producer(OpId id, size_t operand) {
+    const TensorId input = source_of(graph_.op(id).inputs[operand]);
     const size_t a = input.valid() ? kernel_of(graph_.producer(input)) : kNone;
     const size_t b = kernel_of(id);
     if (a == kNone || b == kNone || a == b || is_mask(input)) {
@@ -234,6 +299,7 @@ class StepFuser {
     if (!fits(producer, reader, input, b) || !stays_acyclic(a, b, last)) {
       return;
     }
+    graph_.set_input(id, operand, input);
     if (producer.type != kPointwise) {
       reader.type = producer.type;
     }
@@ -264,8 +330,8 @@ class StepFuser {
 
   // Results that nothing reads, as gradients without an optimiser, count as read.
   bool read_outside(TensorId id, size_t kernel) const {
-    const auto readers = graph_.readers(id);
-    if (graph_.tensor(id).is_output || (readers.empty() && !is_mask(id))) {
+    const std::vector<OpId> readers = readers_of(id);
+    if (leaves_step(id) || (readers.empty() && !is_mask(id))) {
       return true;
     }
     return std::any_of(readers.begin(), readers.end(), [&](OpId reader) {

@@ -367,6 +367,9 @@ Status TrainedModel::ask_reference(std::span<const OpDescriptor> ops, const Devi
         lift_to_least(least_carried_us(costs[k], geometry, known, device), cost);
       }
       limit_by_small_kernel(small_kernel_us(costs[k], geometry, known, device), cost);
+      if (cost->source == CostSource::kPrior && is_plain_batch(kernels[k], geometry)) {
+        limit_by_small_kernel(batch_limit_us(costs[k], geometry, known, device), cost);
+      }
     }
   }
   return ok_status();

@@ -10,6 +10,7 @@
 
 #include "hardware/sustained_rates.h"
 #include "opmodel/features/roofline.h"
+#include "opmodel/model/laws/unaligned_products.h"
 
 namespace dfsim::inline opmodel {
 
@@ -83,6 +84,21 @@ double small_kernel_us(const OpCost& reference, const OpGeometry& geometry, cons
                        const DeviceSpec& device) {
   return carried_over_us(reference, geometry, known, device) *
          std::max(us_of(reference) / kSmallUs, 1.0);
+}
+
+bool is_plain_batch(const OpDescriptor& op, const OpGeometry& geometry) {
+  constexpr double kLeastSide = 16;
+  const auto& d = geometry.dims;
+  return geometry.family == Family::kGemm && geometry.kind == "bmm" &&
+         (geometry.dtype == DType::kFloat16 || geometry.dtype == DType::kBFloat16) &&
+         std::min({d[dim::kM], d[dim::kN], d[dim::kK]}) >= kLeastSide &&
+         !is_unaligned_product(op, geometry);
+}
+
+double batch_limit_us(const OpCost& reference, const OpGeometry& geometry, const DeviceSpec& known,
+                      const DeviceSpec& device) {
+  constexpr double kRoom = 1.3;
+  return kRoom * carried_over_us(reference, geometry, known, device);
 }
 
 // Depthwise convolutions with windows of 3x3 and 5x5 are those of most mobile networks, whose

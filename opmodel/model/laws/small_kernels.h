@@ -30,6 +30,14 @@ double carried_over_us(const OpCost& reference, const OpGeometry& geometry, cons
 double small_kernel_us(const OpCost& reference, const OpGeometry& geometry, const DeviceSpec& known,
                        const DeviceSpec& device);
 
+// A batch of products in 16 bits whose rows are aligned and whose matrices fill a tile: their
+// kernels are the same on all boards, and public tables have them in fp32 alone.
+bool is_plain_batch(const OpDescriptor& op, const OpGeometry& geometry);
+
+// The longest time of such a batch. As carried_over_us(), with room for worse kernels.
+double batch_limit_us(const OpCost& reference, const OpGeometry& geometry, const DeviceSpec& known,
+                      const DeviceSpec& device);
+
 // A convolution whose kernel is another one than that of dense convolutions, and whose rows on the
 // known board say more than those of dense ones elsewhere: grouped, transposed, or depthwise with a
 // large window.
