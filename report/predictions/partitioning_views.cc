@@ -257,6 +257,11 @@ std::string partitioning_text(const Partitioning& partitioning) {
   }
   out += kept_whole_note(partitioning.plans);
   out += memory_note(partitioning);
+  if (partitioning.unfused_step) {
+    out += fmt::format(
+        "\n{} would fuse elementwise kernels of the step; partition runs each operator alone\n",
+        partitioning.runtime);
+  }
   const PlanOutcome* best = partitioning.best();
   if (best != nullptr && best->speedup < 1 && partitioning.unknown.complete()) {
     out += "\none device alone is faster than every plan\n";
@@ -276,6 +281,7 @@ std::string partitioning_json(const Partitioning& partitioning, const std::strin
     json["optimizer"] = optimizer_name(partitioning.training->options.optimizer);
     json["recompute"] = recompute_name(partitioning.training->options.recompute);
     json["bucket_bytes"] = partitioning.training->bucket_bytes;
+    json["unfused_step"] = partitioning.unfused_step;
   }
   json["batch"] = partitioning.batch;
   json["runtime"] = partitioning.runtime;

@@ -145,7 +145,12 @@ bool sees_open_axes(const RuntimeSpec& runtime) {
 
 StatusOr<ExecutedGraph> execute_as(const Graph& graph, const RuntimeSpec& runtime,
                                    const ExecutionOptions& options) {
-  const PassStages stages = pass_stages(runtime.fusions);
+  PassStages stages = pass_stages(runtime.fusions);
+  if (options.pad_vocabulary > 0) {  // by the user, to that multiple
+    for (std::vector<std::string>& stage : stages) {
+      std::erase(stage, "pad-products");
+    }
+  }
   const Status names = check_passes(stages);
   if (!names.ok()) {
     return names.with_place(runtime.source_file);

@@ -145,6 +145,7 @@ class Partitioner::Impl {
     result_.cost_model = model_->name();
     result_.collectives = options_.collectives;
     DFSIM_ASSIGN_OR_RETURN(result_.training, training_of(options_));
+    result_.unfused_step = result_.training.has_value() && compiles_steps(platform_.runtime);
     DFSIM_RETURN_IF_ERROR(plan_file());
     if (result_.batch == 0) {
       DFSIM_ASSIGN_OR_RETURN(result_.batch, graphs_.batch());

@@ -71,7 +71,8 @@ struct Partitioning {
   std::string collectives;
   int64_t batch = 0;
   std::optional<TrainingPlan> training;
-  PlanOutcome single;  // one device
+  bool unfused_step = false;  // of a runtime that compiles steps: every operator is a kernel
+  PlanOutcome single;         // one device
   // Fitting ones by time, limits after estimates; then those that do not fit, then failed ones.
   std::vector<PlanOutcome> plans;
 

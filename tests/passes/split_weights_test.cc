@@ -208,5 +208,40 @@ TEST_CASE("pad_vocabulary: embedding, projection and what follows get the multip
   CHECK(padded == 0);
 }
 
+TEST_CASE("pad_vocabulary: a projection that autocast casts gets the multiple, too") {
+  PassCase graph;
+  graph.input("ids", {2, 8}, DType::kInt64);
+  graph.weight("words", {100, 16});
+  graph.weight("head", {16, 100});
+  graph.op("Gather", {"words", "ids"}, "x");
+  graph.op("Cast", {"x"}, "x16", {{"to", int64_t{10}}});
+  graph.op("Cast", {"head"}, "head16", {{"to", int64_t{10}}});
+  graph.op("MatMul", {"x16", "head16"}, "logits");
+  graph.output("logits");
+  size_t padded = 0;
+  const auto after = pad_vocabulary(graph.built(), 64, 64, &padded);
+  REQUIRE(after.ok());
+  CHECK(padded == 1);
+  CHECK(shapes_of(*after, "MatMul") == Types{"2x8x128"});
+  CHECK(graph_totals(*after)->parameters == 128 * 16 * 2);
+}
+
+TEST_CASE("pad-products: columns that are not aligned are padded where arithmetic is the limit") {
+  const auto shapes = [](int64_t rows, int64_t columns, DType dtype) {
+    PassCase graph;
+    graph.input("x", {rows, 512}, dtype);
+    graph.weight("w", {512, columns}, dtype);
+    graph.op("MatMul", {"x", "w"}, "y");
+    graph.output("y");
+    const Graph& result = graph.after({"pad-products"});
+    return std::pair{shapes_of(result, "MatMul"), shapes_of(result, "Slice")};
+  };
+  using Shapes = std::pair<Types, Types>;
+  CHECK(shapes(512, 1001, DType::kFloat16) == Shapes{{"512x1008"}, {"512x1001"}});
+  CHECK(shapes(512, 1008, DType::kFloat16) == Shapes{{"512x1008"}, {}});
+  CHECK(shapes(512, 1001, DType::kFloat32) == Shapes{{"512x1001"}, {}});
+  CHECK(shapes(16, 1001, DType::kFloat16) == Shapes{{"16x1001"}, {}});  // waits for memory
+}
+
 }  // namespace
 }  // namespace dfsim

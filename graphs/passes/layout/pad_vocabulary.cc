@@ -1,5 +1,6 @@
 // Vocabularies padded to a multiple: the table that a Gather looks up in, the projection to the
-// same number of columns, and every result that has it as its last extent.
+// same number of columns, also as autocast casts it, and every result that has it as its last
+// extent.
 #include <algorithm>
 #include <set>
 
@@ -48,6 +49,11 @@ class VocabularyPadder {
   void visit(OpId id) {
     const Op& op = graph_.op(id);
     for (const int64_t rows : sizes_) {
+      if (casts_weight(op, rows)) {
+        pad(op.inputs[0], rows);
+        pad(op.outputs[0], rows);
+        continue;
+      }
       const auto has_rows = [&](TensorId tensor) {
         return tensor.valid() && graph_.shape(tensor).is_static() &&
                graph_.shape(tensor).rank() > 0 &&
@@ -76,6 +82,12 @@ class VocabularyPadder {
         }
       }
     }
+  }
+
+  bool casts_weight(const Op& op, int64_t rows) const {
+    return op.op_type == "Cast" && graph_.is_parameter(op.inputs[0]) &&
+           graph_.shape(op.inputs[0]).rank() == 2 && graph_.shape(op.inputs[0]).is_static() &&
+           is_in(graph_.shape(op.inputs[0]), rows);
   }
 
   static bool is_in(const Shape& shape, int64_t rows) {
