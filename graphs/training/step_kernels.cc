@@ -191,7 +191,7 @@ class StepFuser {
     }
   }
 
-  // Who reads the elements, through operators that move none.
+  // Operators that read the elements, behind those that move none.
   std::vector<OpId> readers_of(TensorId id) const {
     std::vector<OpId> found;
     for (const OpId reader : graph_.readers(id)) {
