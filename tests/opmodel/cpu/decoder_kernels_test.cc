@@ -65,6 +65,9 @@ TEST_CASE("Decoder kernels: rows of 8 bits go by the rate of 8 bits, and never b
   const OpDescriptor packed = decoder_op("MatMulNBits", {{100, 1000}, {2000, 32, 16}, {2000, 32}},
                                          {{100, 2000}}, "accuracy_level=4;bits=4");
   CHECK(decoder_kernel_us(packed, vnni) == Approx(2000 * (0.017 + 100 * 0.0232)));
+  DeviceSpec amd = vnni;
+  amd.model = "AMD EPYC";
+  CHECK(decoder_kernel_us(packed, amd) == Approx(2000 * (0.017 + 100 * 0.0353 / 2)));
   OpDescriptor one = decoder_op("MatMulNBits", {{1, 1000}, {2000, 32, 16}, {2000, 32}}, {{1, 2000}},
                                 "accuracy_level=4;bits=4");
   one.work.weight_bytes = 20'000'000;

@@ -11,6 +11,8 @@ namespace dfsim::inline opmodel {
 // Operations per second of the core that they were measured on (datasets/measured/other-cpus).
 inline constexpr double kMeasuredFp32 = 91.9e9;
 inline constexpr double kMeasuredInt8 = 183.8e9;
+// VNNI at least: the rate of bytes over that of floats, each against the measured core.
+inline constexpr double kVnniGain = 1.5;
 
 // Time on several cores of work that takes `one_core` on one: 2 % of it stays on one core, as in
 // other_cpus.cc.
@@ -44,6 +46,7 @@ struct CoreRates {
   double memory_bytes_per_ns = kReadBytesPerNs;  // of all cores
   double cache_bytes = 0;                        // of the last level; 0 where it is not known
   int cores = 1;
+  bool amd_vnni = false;  // a core of AMD's that multiplies bytes faster than it does floats
 
   double shared(double one_core_ns) const { return shared_by_cores(one_core_ns, cores); }
   // How many of so many bytes that share of the cache does not hold.
@@ -58,6 +61,8 @@ inline CoreRates core_rates_of(const DeviceSpec& device) {
   rates.fp32 = device.peak_flops_per_s(DType::kFloat32, true) / rates.cores / kMeasuredFp32;
   const double int8 = device.peak_flops_per_s(DType::kInt8, true) / rates.cores / kMeasuredInt8;
   rates.int8 = int8 > 0 ? int8 : rates.fp32;
+  rates.amd_vnni =
+      device.model.find("AMD") != std::string::npos && rates.int8 > kVnniGain * rates.fp32;
   rates.memory_bytes_per_ns = kReadBytesPerNs * rates.cores;
   if (device.memory_bytes_per_s > 0) {
     rates.memory_bytes_per_ns =
