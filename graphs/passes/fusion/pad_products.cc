@@ -3,7 +3,8 @@
 // multiplies, and takes a view of the result. It does so where arithmetic limits the product, since
 // others would only gain a copy.
 //
-// Here: weights of 16 bits, and their columns. Paper: Ansel et al. 2024 (doi:10.1145/3620665.3640366).
+// Here: weights of 16 bits, and their columns. Paper: Ansel et al. 2024
+// (doi:10.1145/3620665.3640366).
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,9 +33,8 @@ class ProductPadder {
  private:
   bool is_weight(TensorId id) const {
     const OpId producer = graph_.producer(id);
-    return graph_.is_parameter(id) ||
-           (producer.valid() && graph_.op(producer).op_type == "Cast" &&
-            graph_.is_parameter(graph_.op(producer).inputs[0]));
+    return graph_.is_parameter(id) || (producer.valid() && graph_.op(producer).op_type == "Cast" &&
+                                       graph_.is_parameter(graph_.op(producer).inputs[0]));
   }
 
   // MatMul of an activation and a weight [K, N], without a bias.
@@ -55,8 +55,8 @@ class ProductPadder {
     if (n % kAligned == 0 || k % kAligned != 0 || n <= 1) {
       return false;
     }
-    const auto rows =
-        static_cast<double>(graph_.shape(op.outputs[0]).elements().value()) / static_cast<double>(n);
+    const auto rows = static_cast<double>(graph_.shape(op.outputs[0]).elements().value()) /
+                      static_cast<double>(n);
     const auto columns = static_cast<double>(n);
     const auto depth = static_cast<double>(k);
     return rows * columns * depth >=
@@ -75,8 +75,8 @@ class ProductPadder {
     const TensorId y = op.outputs[0];
     const int64_t columns = graph_.shape(w)[1].extent();
     const int64_t padded = (columns + kAligned - 1) / kAligned * kAligned;
-    const TensorId wide = graph_.add_tensor(op.name + "/padded_weight", graph_.tensor(w).dtype,
-                                            wider(w, padded));
+    const TensorId wide =
+        graph_.add_tensor(op.name + "/padded_weight", graph_.tensor(w).dtype, wider(w, padded));
     const TensorId result =
         graph_.add_tensor(op.name + "/padded", graph_.tensor(y).dtype, wider(y, padded));
     Op product = op;
