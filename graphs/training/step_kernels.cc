@@ -180,8 +180,9 @@ class StepFuser {
     }
     const std::vector<OpId> readers(graph_.readers(wide).begin(), graph_.readers(wide).end());
     for (const OpId reader : readers) {
-      if (training_pass(graph_.op(reader)) != TrainingPass::kBackward) {
-        continue;
+      if (training_pass(graph_.op(reader)) != TrainingPass::kBackward ||
+          kernel_type(graph_.op(reader)).empty()) {
+        continue;  // a call takes the type that it was given
       }
       for (size_t i = 0; i < graph_.op(reader).inputs.size(); ++i) {
         if (graph_.op(reader).inputs[i] == wide) {
