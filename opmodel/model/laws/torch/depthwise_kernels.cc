@@ -13,6 +13,7 @@
 #include "graphs/ops/families/extensions/runtime_ops.h"
 #include "opmodel/features/conv_gradient.h"
 #include "opmodel/features/op_geometry.h"
+#include "opmodel/features/roofline.h"
 
 namespace dfsim::inline opmodel {
 
