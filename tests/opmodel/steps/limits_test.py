@@ -25,7 +25,7 @@ WITHOUT_GRAPHS = {"cascade_lake_busy_runs.csv", "check_runs.csv", "final_runs.cs
                   "neusight_opt_runs.csv", "newest_runs.csv", "newest_runs_again.csv", "turin_runs.csv",
                   "winter_runs.csv"}
 # Runs of networks whose graphs lie next to the file; held-out networks of an H200 are also those of the H100.
-WITH_GRAPHS = ("attention_", "held_out_", "unet_")
+WITH_GRAPHS = ("attention_", "held_out_", "seresnext101_", "unet_")
 # Runs by runtimes that fuse, in the precision that they ran in.
 OPTIONS = {"rtx4090_compiled": ["--runtime", "torch-compile", "--precision", "mixed-fp16"],
            "rtx5090_compiled": ["--runtime", "torch-compile", "--precision", "mixed-fp16"],
@@ -33,6 +33,7 @@ OPTIONS = {"rtx4090_compiled": ["--runtime", "torch-compile", "--precision", "mi
            "ort_cuda": ["--runtime", "ort-cuda"], "_tf32_": ["--precision", "tf32"],
            "unet_fp16": ["--runtime", "torch-sdpa", "--precision", "fp16"],
            "unet_compiled": ["--precision", "fp16", "--runtime", "torch-compile"],
+           "seresnext101_amp": ["--precision", "mixed-fp16", "--runtime", "torch-channels-last"],
            "bert_amp": ["--precision", "mixed-fp16"], "torchscript_fp16": ["--precision", "fp16"],
            "tensorrt_bert_int8": ["--runtime", "tensorrt", "--precision", "int8"],
            "tensorrt_bert_fp16": ["--runtime", "tensorrt", "--precision", "fp16"],
