@@ -30,10 +30,13 @@ constexpr double kGroupSpread = 1.3;
 }  // namespace
 
 double group_norm_us(const OpDescriptor& op, const DeviceSpec& device) {
+  if (op.op_type != "GroupNormalization") {
+    return 0;
+  }
   const double bandwidth = with_sustained_rates(device).memory_bytes_per_s;
   const OpGeometry geometry = geometry_of(op);
-  if (op.op_type != "GroupNormalization" || geometry.family != Family::kRows ||
-      device.clock_hz <= 0 || device.compute_units <= 0 || bandwidth <= 0) {
+  if (geometry.family != Family::kRows || device.clock_hz <= 0 || device.compute_units <= 0 ||
+      bandwidth <= 0) {
     return 0;
   }
   const double elements = geometry.dims[dim::kColumns];  // of a group
